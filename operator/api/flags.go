@@ -1,0 +1,44 @@
+package api
+
+// Flags of academy-operator. Those of leader election have Kubernetes' own names, without the two dashes.
+const (
+	FlagLeaseDuration   = "leader-elect-lease-duration"
+	FlagRenewDeadline   = "leader-elect-renew-deadline"
+	FlagRetryPeriod     = "leader-elect-retry-period"
+	FlagLeaseName       = "leader-elect-resource-name"
+	FlagLeaseNamespace  = "leader-elect-resource-namespace"
+	FlagElection        = "election"
+	FlagIdentity        = "identity"
+	FlagReleaseOnCancel = "release-on-cancel"
+	FlagOnLoss          = "on-loss"
+	FlagBindAddress     = "bind-address"
+	FlagKubeconfig      = "kubeconfig"
+)
+
+// Values of --election, --identity and --on-loss.
+const (
+	ElectionPlain   = "plain"   // the course's recipe alone
+	ElectionGuarded = "guarded" // the same with a protection for each of its weak points
+
+	IdentityPod     = "pod"      // the pod's name: a restarted container takes its own lease back
+	IdentityPodUUID = "pod+uuid" // the pod's name and a random part: each process is a candidate of its own
+
+	OnLossExit   = "exit"   // a log line and an exit
+	OnLossRejoin = "rejoin" // contend again in the same process
+)
+
+// Environment variables that the downward API fills in manifests/deployment.yaml.
+const (
+	EnvPodName      = "POD_NAME"
+	EnvPodNamespace = "POD_NAMESPACE"
+	EnvPodUID       = "POD_UID"
+	EnvPodIP        = "POD_IP"
+)
+
+// Exit codes of academy-operator.
+const (
+	ExitReleased   = 0 // asked to stop; the lease, if held, was given back (unless release is off)
+	ExitLost       = 1 // leadership was lost
+	ExitCannotRun  = 3 // configuration or environment; the reasons are on stderr
+	ExitUnreleased = 4 // exit-without-release
+)
