@@ -1,0 +1,140 @@
+// Package fault owns what can be done to the holder of a Lease: the modes, in words, and the means they need.
+// It acts through a Target that its user brings; it knows no cluster itself.
+package fault
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Mode names one thing that is done to the holder.
+type Mode string
+
+// The modes that can be done. Force is what `--force` means.
+const (
+	Graceful    Mode = "graceful"
+	ForceDelete Mode = "force-delete"
+	Kill        Mode = "kill"
+	Crash       Mode = "crash"
+
+	Force = Kill
+)
+
+// Description tells people what a mode is.
+type Description struct {
+	Mode Mode
+	// Title is the mode in a few words, for tables.
+	Title string
+	// Action is what is done, in one clause.
+	Action string
+	// Kubectl is the equivalent line with %s for namespace and pod; empty where no kubectl line does the same.
+	Kubectl string
+	// NoKubectl says why there is none.
+	NoKubectl string
+	// Releases is whether the holder gets the chance to give the Lease up.
+	Releases bool
+	// Lesson is what the mode teaches, in one sentence.
+	Lesson string
+}
+
+// Modes returns every mode in teaching order.
+func Modes() []Description {
+	return []Description{
+		{
+			Mode: Graceful, Title: "graceful", Action: "delete the holder's pod",
+			Kubectl: "kubectl -n %s delete pod %s", Releases: true,
+			Lesson: "SIGTERM, the holder releases the Lease and exits; a candidate takes it at its next poll.",
+		},
+		{
+			Mode: ForceDelete, Title: "as typed: force-delete", Action: "delete the holder's pod with --grace-period=0 --force",
+			Kubectl: "kubectl -n %s delete pod %s --grace-period=0 --force", Releases: true,
+			Lesson: "Forced is not a crash: the object goes at once, but the process still gets SIGTERM and two seconds, and it releases.",
+		},
+		{
+			Mode: Kill, Title: "nobody released: kill", Action: "SIGKILL the holder's process, then force-delete its pod",
+			NoKubectl: "no kubectl line sends SIGKILL", Releases: false,
+			Lesson: "SIGKILL leaves no chance to release: a candidate must see the record unchanged for LeaseDuration on its own clock.",
+		},
+		{
+			Mode: Crash, Title: "crash", Action: "SIGKILL the holder's process and leave its pod",
+			NoKubectl: "no kubectl line sends SIGKILL", Releases: false,
+			Lesson: "The container restarts in the same pod under the same name and takes its own Lease back: no transition tells of it.",
+		},
+	}
+}
+
+// Describe returns the description of a mode.
+func Describe(m Mode) (Description, bool) {
+	for _, d := range Modes() {
+		if d.Mode == m {
+			return d, true
+		}
+	}
+	return Description{}, false
+}
+
+// KubectlLine is the equivalent kubectl line, or "" where there is none.
+func (d Description) KubectlLine(namespace, pod string) string {
+	if d.Kubectl == "" {
+		return ""
+	}
+	return fmt.Sprintf(d.Kubectl, namespace, pod)
+}
+
+// Parse reads a comma-separated list of modes, in the order given; every unknown name is reported.
+func Parse(list string) ([]Mode, error) {
+	var modes []Mode
+	var unknown []string
+	for _, name := range strings.Split(list, ",") {
+		m := Mode(strings.TrimSpace(name))
+		if _, ok := Describe(m); !ok {
+			unknown = append(unknown, fmt.Sprintf("%q", string(m)))
+			continue
+		}
+		modes = append(modes, m)
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("unknown mode %s; the modes are %s", strings.Join(unknown, ", "), Names())
+	}
+	return modes, nil
+}
+
+// Names lists the modes, separated by commas.
+func Names() string {
+	var names []string
+	for _, d := range Modes() {
+		names = append(names, string(d.Mode))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Pod identifies the replica that a fault acts on. The UID makes sure that a pod of the same name made later is left alone.
+type Pod struct{ Name, UID string }
+
+// Target is what a fault needs from the world.
+type Target interface {
+	// Delete asks the API server to delete the pod: with its own grace period, or at once if force. It returns when accepted.
+	Delete(ctx context.Context, pod Pod, force bool) error
+	// Kill sends SIGKILL to the pod's process and returns when it was reaped.
+	Kill(ctx context.Context, pod Pod) error
+}
+
+// Inject does what the mode says and returns when it was accepted. There is nothing to undo for any of these modes.
+func Inject(ctx context.Context, m Mode, target Target, pod Pod) error {
+	switch m {
+	case Graceful:
+		return target.Delete(ctx, pod, false)
+	case ForceDelete:
+		return target.Delete(ctx, pod, true)
+	case Kill:
+		if err := target.Kill(ctx, pod); err != nil {
+			return err
+		}
+		return target.Delete(ctx, pod, true)
+	case Crash:
+		return target.Kill(ctx, pod)
+	default:
+		return fmt.Errorf("mode %q cannot be done; the modes are %s", m, Names())
+	}
+}

@@ -1,0 +1,81 @@
+// Package report owns how a finished run is shown: to people as text and Markdown, to programs as JSON.
+// Everything here is a function of recorded trials to an io.Writer.
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/gap"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
+)
+
+// Schema is the version of every JSON object that labctl writes.
+const Schema = "lab/v1"
+
+// Header is what ran.
+type Header struct {
+	Schema          string     `json:"schema"`
+	Kind            string     `json:"kind"`
+	Provider        string     `json:"provider"`
+	Election        string     `json:"election"`
+	Identity        string     `json:"identity"`
+	ReleaseOnCancel bool       `json:"releaseOnCancel"`
+	Timing          api.Timing `json:"timing"`
+	// PodStartLatencySeconds is how long the node waits before it starts a pod; it decides how often a replacement wins.
+	PodStartLatencySeconds float64 `json:"podStartLatencySeconds"`
+}
+
+// Failover is a finished run of trials.
+type Failover struct {
+	Header
+	N         int                       `json:"n"`
+	Trials    []timeline.Trial          `json:"trials"`
+	Predicted map[string]gap.Prediction `json:"predicted"`
+	Checks    []check.Check             `json:"checks"`
+	Verdict   check.Verdict             `json:"verdict"`
+	Run       string                    `json:"run"` // folder
+}
+
+// NewFailover judges the trials and returns the run's report.
+func NewFailover(h Header, trials []timeline.Trial, run string) Failover {
+	h.Schema, h.Kind = Schema, "Failover"
+	f := Failover{Header: h, N: len(trials), Trials: trials, Predicted: map[string]gap.Prediction{}, Run: run}
+	if trials == nil {
+		f.Trials = []timeline.Trial{}
+	}
+	var cases []check.Case
+	for _, t := range trials {
+		in := h.Input(fault.Mode(t.Mode), t.Standbys)
+		cases = append(cases, check.Case{Trial: t, Input: in})
+		if p, err := gap.Predict(in); err == nil {
+			f.Predicted[t.Mode] = p
+		}
+	}
+	f.Checks = check.Run(cases)
+	f.Verdict = check.Overall(f.Checks)
+	return f
+}
+
+// replacementWork is what a replacement needs beside the node's start latency until its first poll: it is made, bound,
+// started and connected. Measured on the embedded cluster; see docs/measuring.md.
+const replacementWork = 0.2
+
+// Input is what the model needs to know of a trial of this run.
+func (h Header) Input(m fault.Mode, standbys int) gap.Input {
+	return gap.Input{
+		Timing: h.Timing, Mode: m, Standbys: standbys, ReplacementStart: h.PodStartLatencySeconds + replacementWork,
+		KeepsLease: !h.ReleaseOnCancel, UniqueIdentity: h.Identity == api.IdentityPodUUID,
+	}
+}
+
+// JSON writes a value as one indented JSON object.
+func JSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}

@@ -1,0 +1,200 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/gap"
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+// Text writes the run for people: what was configured, one row for each mode, why, and the verdict.
+func Text(out io.Writer, f Failover) error {
+	w := &sticky{out: out}
+	w.printf("%s on %s, election %s, identity %s, ReleaseOnCancel %t\n", "academy-operator", f.Provider, f.Election, f.Identity, f.ReleaseOnCancel)
+	w.printf("LeaseDuration %s   RenewDeadline %s   RetryPeriod %s\n\n", f.Timing.LeaseDuration, f.Timing.RenewDeadline, f.Timing.RetryPeriod)
+	groups := byMode(f.Trials)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if single(groups) {
+		fmt.Fprintln(table, "WHAT WAS DONE\tCLASS\tPREDICTED\tLOCK GAP\tUSER GAP\tWINNER")
+		for _, g := range groups {
+			singleRow(table, g.trials[0], f.Predicted)
+		}
+	} else {
+		fmt.Fprintln(table, "WHAT WAS DONE\tN\tCLASS\tPREDICTED\tLOCK GAP min/median/max\tUSER GAP median\tWINNER")
+		for _, g := range groups {
+			groupRow(table, g, f.Predicted)
+		}
+	}
+	table.Flush()
+	w.printf("\nlock gap: nobody can hold the Lease. user gap: command issued to the successor's first reconcile.\n")
+	if single(groups) {
+		for _, t := range f.Trials {
+			explain(w, t, f)
+		}
+	}
+	verdict(w, f)
+	return w.err
+}
+
+func singleRow(out io.Writer, t timeline.Trial, predicted map[string]gap.Prediction) {
+	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", title(t.Mode), t.Class, band(t.Mode, predicted), seconds(t.LockGapSeconds), seconds(t.GapSeconds), winner(t.Winner))
+}
+
+func groupRow(out io.Writer, g group, predicted map[string]gap.Prediction) {
+	lock, user := collect(g.trials, func(t timeline.Trial) *float64 { return t.LockGapSeconds }), collect(g.trials, func(t timeline.Trial) *float64 { return t.GapSeconds })
+	spread, median := "–", "–"
+	if len(lock) > 0 {
+		spread = fmt.Sprintf("%.2f / %.2f / %.2f s", lock[0], quantile(lock, 0.5), lock[len(lock)-1])
+	}
+	if len(user) > 0 {
+		median = fmt.Sprintf("%.2f s", quantile(user, 0.5))
+	}
+	fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", title(g.mode), len(g.trials),
+		tally(g.trials, func(t timeline.Trial) string { return string(t.Class) }), band(g.mode, predicted), spread, median,
+		tally(g.trials, func(t timeline.Trial) string { return winner(t.Winner) }))
+}
+
+func explain(w *sticky, t timeline.Trial, f Failover) {
+	w.printf("\n%s\n", title(t.Mode))
+	w.printf("  why      %s\n", Why(t, f.Timing))
+	if t.TransitionsAfter != nil {
+		w.printf("  lease    %s → %s, leaseTransitions %d → %d\n", t.HolderBefore, *t.HolderAfter, t.TransitionsBefore, *t.TransitionsAfter)
+	}
+	d, _ := fault.Describe(fault.Mode(t.Mode))
+	if t.Kubectl != "" {
+		w.printf("  kubectl  %s\n", t.Kubectl)
+	} else if d.NoKubectl != "" {
+		w.printf("  kubectl  – (%s)\n", d.NoKubectl)
+	}
+}
+
+func verdict(w *sticky, f Failover) {
+	w.printf("\nverdict: %s", f.Verdict)
+	if f.N < 30 {
+		w.printf(" (n = %d: only the predicted range is checked, not the distribution)", f.N)
+	}
+	w.printf("\n")
+	for _, c := range f.Checks {
+		if c.Verdict != check.Pass {
+			w.printf("  %s: %s: %s\n", c.Verdict, c.Name, c.Reason)
+		}
+	}
+}
+
+// group is the trials of one mode, in the order they were done.
+type group struct {
+	mode   string
+	trials []timeline.Trial
+}
+
+func byMode(trials []timeline.Trial) []group {
+	var groups []group
+	for _, t := range trials {
+		i := slices.IndexFunc(groups, func(g group) bool { return g.mode == t.Mode })
+		if i < 0 {
+			groups = append(groups, group{mode: t.Mode})
+			i = len(groups) - 1
+		}
+		groups[i].trials = append(groups[i].trials, t)
+	}
+	return groups
+}
+
+func single(groups []group) bool {
+	return !slices.ContainsFunc(groups, func(g group) bool { return len(g.trials) > 1 })
+}
+
+func title(mode string) string {
+	if d, ok := fault.Describe(fault.Mode(mode)); ok {
+		return d.Title
+	}
+	return mode
+}
+
+// Band writes a predicted range.
+func Band(p gap.Prediction) string { return fmt.Sprintf("%.1f–%.1f s", p.MinSeconds, p.MaxSeconds) }
+
+func band(mode string, predicted map[string]gap.Prediction) string {
+	if p, ok := predicted[mode]; ok {
+		return Band(p)
+	}
+	return "–"
+}
+
+func seconds(v *float64) string {
+	if v == nil {
+		return "not seen"
+	}
+	return fmt.Sprintf("%.2f s", *v)
+}
+
+func winner(w timeline.Winner) string {
+	if w == "" {
+		return "not seen"
+	}
+	return string(w)
+}
+
+// collect returns the figures that were seen, sorted.
+func collect(trials []timeline.Trial, figure func(timeline.Trial) *float64) []float64 {
+	var values []float64
+	for _, t := range trials {
+		if v := figure(t); v != nil {
+			values = append(values, *v)
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+// quantile interpolates between the sorted values.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	low := int(at)
+	if low+1 >= len(sorted) {
+		return sorted[low]
+	}
+	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
+}
+
+// tally counts equal words: "standby 7, replacement 3".
+func tally(trials []timeline.Trial, word func(timeline.Trial) string) string {
+	counts := map[string]int{}
+	var order []string
+	for _, t := range trials {
+		w := word(t)
+		if counts[w] == 0 {
+			order = append(order, w)
+		}
+		counts[w]++
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return counts[b] - counts[a] })
+	var parts []string
+	for _, w := range order {
+		parts = append(parts, fmt.Sprintf("%s %d", w, counts[w]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sticky is a writer that remembers its first error.
+type sticky struct {
+	out io.Writer
+	err error
+}
+
+func (s *sticky) Write(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.out.Write(p)
+	s.err = err
+	return n, err
+}
+
+func (s *sticky) printf(format string, args ...any) { fmt.Fprintf(s, format, args...) }

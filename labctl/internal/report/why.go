@@ -1,0 +1,60 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
+)
+
+// Why says in one sentence what made the gap as long as it was.
+func Why(t timeline.Trial, timing api.Timing) string {
+	switch t.Class {
+	case timeline.Released:
+		return whyReleased(t)
+	case timeline.Expired:
+		return whyExpired(t, timing)
+	case timeline.SameIdentity:
+		return fmt.Sprintf("the container restarted in its pod under the same identity and took its own Lease back%s; leaseTransitions stayed at %d, so nothing in the Lease tells of the crash",
+			after(t, timeline.T5), t.TransitionsBefore)
+	case timeline.Stolen:
+		return "the holder changed while the record was still valid and nobody had released it: somebody wrote the Lease"
+	case timeline.Deleted:
+		return "the Lease object was deleted; whoever made it again leads, and leaseTransitions starts at 0"
+	default:
+		return "not measured: " + t.Void
+	}
+}
+
+func whyReleased(t timeline.Trial) string {
+	var b strings.Builder
+	if d, ok := fault.Describe(fault.Mode(t.Mode)); ok && d.Mode == fault.ForceDelete {
+		b.WriteString("forced or not, the process got SIGTERM: ")
+	}
+	b.WriteString("the Lease was released")
+	if t4, ok := t.Instant(timeline.T4); ok {
+		fmt.Fprintf(&b, " %.2f s after the command", t4)
+	}
+	fmt.Fprintf(&b, "; the %s polled next and took it", t.Winner)
+	if t.LockGapSeconds != nil {
+		fmt.Fprintf(&b, " %.2f s later", *t.LockGapSeconds)
+	}
+	return b.String()
+}
+
+func whyExpired(t timeline.Trial, timing api.Timing) string {
+	s := fmt.Sprintf("nobody released: the %s had to see the record unchanged for %s (LeaseDuration) on its own clock, and then to poll", t.Winner, timing.LeaseDuration)
+	if d, ok := fault.Describe(fault.Mode(t.Mode)); ok && d.Releases && len(t.Errors) > 0 {
+		s += "; the operator logged: " + t.Errors[0]
+	}
+	return s
+}
+
+func after(t timeline.Trial, instant string) string {
+	if v, ok := t.Instant(instant); ok {
+		return fmt.Sprintf(" %.2f s after the command", v)
+	}
+	return ""
+}

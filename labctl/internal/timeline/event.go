@@ -1,0 +1,108 @@
+// Package timeline owns the record of a run: what was observed, when, by one clock.
+// Everything that judges or draws a run reads only this record; nothing here touches a cluster, a clock or a network.
+package timeline
+
+import "time"
+
+// Kind says what an Event reports.
+type Kind string
+
+// The kinds of events a run consists of.
+const (
+	RunStarted    Kind = "run-started"    // Note: what is run
+	Settled       Kind = "settled"        // the replicas are ready for the next trial
+	FaultIssued   Kind = "fault-issued"   // T0: the command is about to be sent; Fault says which
+	FaultAccepted Kind = "fault-accepted" // T1: the API server, or the node, answered
+	ProcessUp     Kind = "process-started"
+	ProcessGone   Kind = "process-exited" // T3: the process was reaped
+	LeaseSeen     Kind = "lease"          // one write of the Lease, as a watch delivered it
+	LeaseGone     Kind = "lease-deleted"
+	PodSeen       Kind = "pod"
+	PodGone       Kind = "pod-deleted"
+	WorkSeen      Kind = "work"       // a leader's write on a work object
+	LogLine       Kind = "log"        // one line of a replica's log
+	WatchHole     Kind = "watch-hole" // events may be missing before this one; Note says of what
+	TrialEnded    Kind = "trial-ended"
+	RunEnded      Kind = "run-ended"
+)
+
+// Event is one observation. Exactly the part that belongs to its Kind is set.
+type Event struct {
+	// Seconds is when the event reached the observer, in seconds since the run began, on the observer's monotonic clock.
+	// It is the only field that gaps are computed from.
+	Seconds float64 `json:"t"`
+	// Wall is the observer's wall clock at that moment. It is for people; nothing is subtracted from it.
+	Wall time.Time `json:"wall"`
+	Kind Kind      `json:"kind"`
+	// Trial numbers the trial the event falls in, from 1; 0 is outside of any trial.
+	Trial int `json:"trial,omitempty"`
+
+	Lease   *Lease   `json:"lease,omitempty"`
+	Pod     *Pod     `json:"pod,omitempty"`
+	Process *Process `json:"process,omitempty"`
+	Work    *Work    `json:"work,omitempty"`
+	Log     *Log     `json:"log,omitempty"`
+	Fault   *Fault   `json:"fault,omitempty"`
+	Note    string   `json:"note,omitempty"`
+}
+
+// Lease is the content of a Lease object. The times in it were written by the holder's clock.
+type Lease struct {
+	Holder               string    `json:"holderIdentity"`
+	LeaseDurationSeconds int       `json:"leaseDurationSeconds"`
+	AcquireTime          time.Time `json:"acquireTime,omitzero"`
+	RenewTime            time.Time `json:"renewTime,omitzero"`
+	Transitions          int       `json:"leaseTransitions"`
+	ResourceVersion      string    `json:"resourceVersion"`
+}
+
+// Pod is what the API says of a replica.
+type Pod struct {
+	Name        string `json:"name"`
+	UID         string `json:"uid"`
+	Phase       string `json:"phase"`
+	Ready       bool   `json:"ready"`
+	Terminating bool   `json:"terminating,omitempty"`
+	Restarts    int    `json:"restarts"`
+}
+
+// Process is what the node says of a replica's process.
+type Process struct {
+	Pod      string `json:"pod"`
+	UID      string `json:"uid"`
+	PID      int    `json:"pid"`
+	ExitCode int    `json:"exitCode"`
+	Restarts int    `json:"restarts"`
+}
+
+// Work is a leader's write on a work object, as its annotations tell.
+type Work struct {
+	Object     string `json:"object"`
+	Holder     string `json:"holder"`
+	Transition int    `json:"transition"`
+	Sequence   int64  `json:"sequence"`
+}
+
+// Log is a line of a replica's log.
+type Log struct {
+	Pod      string    `json:"pod"`
+	UID      string    `json:"uid"`
+	Time     time.Time `json:"time,omitzero"` // as the replica wrote it
+	Level    string    `json:"level,omitempty"`
+	Message  string    `json:"msg"`
+	Identity string    `json:"identity,omitempty"`
+	// Raw is kept for lines that are warnings or errors, so that a refusal can be explained later.
+	Raw string `json:"raw,omitempty"`
+}
+
+// Fault is what was done, to whom, and what was known just before.
+type Fault struct {
+	Mode    string `json:"mode"`
+	Pod     string `json:"pod"`
+	UID     string `json:"uid"`
+	Kubectl string `json:"kubectl,omitempty"`
+	// Standbys are the other candidates that were polling when the fault was issued.
+	Standbys []string `json:"standbys"`
+	// PhaseSeconds is the random wait drawn before the fault, in [0, RetryPeriod).
+	PhaseSeconds float64 `json:"phaseSeconds"`
+}

@@ -1,0 +1,67 @@
+package timeline
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Writer appends events to a stream, one JSON object a line. It is safe for concurrent use.
+type Writer struct {
+	mu  sync.Mutex
+	out io.Writer
+	err error
+}
+
+// NewWriter returns a Writer on out. Each event is one Write, so a killed program loses no event that was appended.
+func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
+
+// Append writes one event. The first error sticks and is returned by Err as well.
+func (w *Writer) Append(e Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = w.out.Write(append(line, '\n'))
+	}
+	if err != nil {
+		w.err = fmt.Errorf("write timeline: %w", err)
+	}
+	return w.err
+}
+
+// Err returns the first error that Append met.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Read returns the events of a timeline. A last line that was cut short, as a killed program may leave it, is dropped;
+// any other line that is no event is an error that names the line.
+func Read(in io.Reader) ([]Event, error) {
+	var events []Event
+	var broken error
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(make([]byte, 64<<10), 4<<20)
+	for n := 1; scanner.Scan(); n++ {
+		if broken != nil {
+			return nil, broken
+		}
+		var e Event
+		if err := json.Unmarshal(scanner.Bytes(), &e); err != nil {
+			broken = fmt.Errorf("timeline line %d: %w", n, err)
+			continue
+		}
+		events = append(events, e)
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("read timeline: %w", err)
+	}
+	return events, nil
+}

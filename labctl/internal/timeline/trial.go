@@ -1,0 +1,78 @@
+package timeline
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Class says how the Lease came to its next holder.
+type Class string
+
+// The classes of a failover.
+const (
+	Released     Class = "released"      // an empty holder was seen before the new one
+	Expired      Class = "expired"       // the new holder waited the record's LeaseDuration out
+	SameIdentity Class = "same-identity" // the old holder's identity took its own Lease back: no transition
+	Stolen       Class = "stolen"        // the holder changed while the record was still valid, without a release
+	Deleted      Class = "deleted"       // the Lease object went away in between
+	Unknown      Class = "unknown"       // no new holder was seen, or the record has a hole where it matters
+)
+
+// Winner says who took the Lease. The empty Winner, null in JSON, was not seen.
+type Winner string
+
+// The winners of a failover.
+const (
+	Standby     Winner = "standby"     // a candidate that was polling before the fault
+	Replacement Winner = "replacement" // a pod that was made after the fault
+	Same        Winner = "same"        // the identity that held it before
+)
+
+// MarshalJSON writes null for a winner that was not seen.
+func (w Winner) MarshalJSON() ([]byte, error) {
+	if w == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(w))
+}
+
+// Trial is one fault and what followed, derived from events alone. A nil figure was not seen.
+type Trial struct {
+	Mode   string `json:"mode"`
+	Class  Class  `json:"class"`
+	Winner Winner `json:"winner"`
+	// GapSeconds is T7 − T0: fault issued to the successor's first reconcile, what a user feels.
+	GapSeconds *float64 `json:"gapSeconds"`
+	// LockGapSeconds is T5 − T4 if the Lease was released, else T5 − T3: nobody can hold. It is what the model predicts.
+	LockGapSeconds *float64 `json:"lockGapSeconds"`
+	// OverlapSeconds is how long the old leader worked beside the new one: 0 if seen to be none, nil if it could not be seen.
+	OverlapSeconds *float64 `json:"overlapSeconds"`
+	// UncertaintySeconds bounds how late an instant may have been stamped: the 95th percentile of arrival − renewTime of the
+	// renewals before the fault. It holds where the replicas share the observer's wall clock, and is nil otherwise.
+	UncertaintySeconds *float64 `json:"uncertaintySeconds"`
+	PhaseSeconds       float64  `json:"phaseSeconds"`
+	Standbys           int      `json:"standbys"`
+	// ReplacementStartSeconds is when the replacement's first log line came, after T0.
+	ReplacementStartSeconds *float64  `json:"replacementStartSeconds"`
+	HolderBefore            string    `json:"holderBefore"`
+	HolderAfter             *string   `json:"holderAfter"`
+	TransitionsBefore       int       `json:"transitionsBefore"`
+	TransitionsAfter        *int      `json:"transitionsAfter"`
+	WallT0                  time.Time `json:"wallT0"`
+	// InstantsSeconds holds T1 … T7 in seconds after T0, those that were seen.
+	InstantsSeconds map[string]float64 `json:"instantsSeconds"`
+	Kubectl         string             `json:"kubectl,omitempty"`
+	// Void says why the trial must not be counted; empty for a good one.
+	Void string `json:"void,omitempty"`
+	// Errors are the warnings and errors that the replicas logged during the trial.
+	Errors []string `json:"errors,omitempty"`
+}
+
+// Instant returns the named instant (T1 … T7) in seconds after T0, and whether it was seen.
+func (t Trial) Instant(name string) (float64, bool) {
+	v, ok := t.InstantsSeconds[name]
+	return v, ok
+}
+
+// Complete reports whether the successor was seen to hold the Lease and to work.
+func (t Trial) Complete() bool { return t.Class != Unknown && t.GapSeconds != nil }
