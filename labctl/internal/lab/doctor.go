@@ -1,0 +1,172 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
+)
+
+// Doctor examines the machine and, if it runs, the lab of that name, from the ground up: what a failed check makes
+// pointless is not examined.
+func Doctor(ctx context.Context, p provider.Provider, name string) []check.Check {
+	checks := []check.Check{verdictOf("programs", p.Available(ctx), "academy-cluster and academy-operator are there")}
+	l, err := Open(ctx, p, name, func(string) {})
+	if errors.Is(err, provider.ErrNoLab) {
+		return append(checks, check.Check{Name: "lab", Verdict: check.Unknown, Reason: err.Error(), Hint: hintOf(err)})
+	}
+	checks = append(checks, verdictOf("lab", err, "the cluster of lab "+name+" runs"))
+	if err != nil {
+		return checks
+	}
+	for _, examine := range []func(context.Context) check.Check{l.apiReady, l.nodeReady, l.rights, l.noMore, l.operatorReady, l.held} {
+		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+		c := examine(bounded)
+		cancel()
+		checks = append(checks, c)
+		if c.Name == "api" && c.Verdict != check.Pass {
+			return checks
+		}
+	}
+	return checks
+}
+
+func verdictOf(name string, err error, good string) check.Check {
+	if err != nil {
+		return check.Check{Name: name, Verdict: check.Fail, Reason: err.Error(), Hint: hintOf(err)}
+	}
+	return check.Check{Name: name, Verdict: check.Pass, Reason: good}
+}
+
+func hintOf(err error) string {
+	var problem *provider.Problem
+	if errors.As(err, &problem) {
+		return problem.Hint
+	}
+	return ""
+}
+
+// apiReady asks for all of /readyz: `up` returns before the last of its checks.
+func (l *Lab) apiReady(ctx context.Context) check.Check {
+	body, err := l.Client.Discovery().RESTClient().Get().AbsPath("/readyz").Param("verbose", "").DoRaw(ctx)
+	if err != nil {
+		var bad []string
+		for line := range strings.Lines(string(body)) {
+			if strings.HasPrefix(line, "[-]") {
+				bad = append(bad, strings.TrimSpace(line))
+			}
+		}
+		err = fmt.Errorf("the API server at %s is not ready: %w %s", l.Cluster.Server, err, strings.Join(bad, ", "))
+		return check.Check{Name: "api", Verdict: check.Fail, Reason: err.Error(), Hint: "labctl down && labctl up"}
+	}
+	return check.Check{Name: "api", Verdict: check.Pass, Reason: fmt.Sprintf("kube-apiserver %s at %s says ready", l.Cluster.Kubernetes, l.Cluster.Server)}
+}
+
+func (l *Lab) nodeReady(ctx context.Context) check.Check {
+	nodes, err := l.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return verdictOf("node", fmt.Errorf("list nodes: %w", err), "")
+	}
+	for _, n := range nodes.Items {
+		for _, c := range n.Status.Conditions {
+			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+				return check.Check{Name: "node", Verdict: check.Pass, Reason: "node " + n.Name + " is ready"}
+			}
+		}
+	}
+	return check.Check{Name: "node", Verdict: check.Fail, Reason: fmt.Sprintf("none of %d nodes is ready", len(nodes.Items)), Hint: "labctl down && labctl up"}
+}
+
+// rights asks the API server what the operator's service account may do with Leases.
+func (l *Lab) rights(ctx context.Context) check.Check {
+	var missing []string
+	for _, verb := range []string{"get", "create", "update"} {
+		allowed, err := l.may(ctx, verb)
+		if err != nil {
+			return verdictOf("rbac", err, "")
+		}
+		if !allowed {
+			missing = append(missing, verb)
+		}
+	}
+	if len(missing) > 0 {
+		return check.Check{Name: "rbac", Verdict: check.Fail, Hint: "labctl down && labctl up",
+			Reason: fmt.Sprintf("the operator may not %s leases: add that to the Role %s in %s", strings.Join(missing, ", "), api.DefaultName, api.RoleFile)}
+	}
+	return check.Check{Name: "rbac", Verdict: check.Pass, Reason: "the operator may get, create and update leases in " + l.Deployment.Namespace}
+}
+
+// noMore checks that the operator's rights are no wider than the lock needs.
+func (l *Lab) noMore(ctx context.Context) check.Check {
+	allowed, err := l.may(ctx, "delete")
+	if err == nil && allowed {
+		return check.Check{Name: "rbac-least", Verdict: check.Fail, Reason: "the operator may delete leases, which the lock does not need", Hint: "kubectl -n " + l.Deployment.Namespace + " edit role " + api.DefaultName}
+	}
+	return verdictOf("rbac-least", err, "the operator may not delete leases")
+}
+
+func (l *Lab) may(ctx context.Context, verb string) (bool, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: "system:serviceaccount:" + l.Deployment.Namespace + ":" + api.DefaultName,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: l.Deployment.Namespace, Verb: verb,
+			Group: "coordination.k8s.io", Resource: "leases", Name: api.DefaultName},
+	}}
+	answer, err := l.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("ask whether the operator may %s leases: %w", verb, err)
+	}
+	return answer.Status.Allowed, nil
+}
+
+func (l *Lab) operatorReady(ctx context.Context) check.Check {
+	state, err := l.Deployment.State(ctx)
+	if err != nil {
+		return verdictOf("operator", err, "")
+	}
+	reason := fmt.Sprintf("%d of %d replicas are ready", state.Ready, state.Replicas)
+	if !state.Settled {
+		return check.Check{Name: "operator", Verdict: check.Fail, Reason: reason, Hint: fmt.Sprintf("kubectl -n %s get pods,events", l.Deployment.Namespace)}
+	}
+	if err := state.Settings.Timing.Validate(); err != nil {
+		return check.Check{Name: "operator", Verdict: check.Fail, Reason: reason + ", but its timing is unsafe: " + err.Error(), Hint: "labctl failover --timing default"}
+	}
+	return check.Check{Name: "operator", Verdict: check.Pass, Reason: reason}
+}
+
+// held checks that a replica holds the Lease and renews it.
+func (l *Lab) held(ctx context.Context) check.Check {
+	s, err := l.Status(ctx)
+	if err != nil {
+		return verdictOf("lease", err, "")
+	}
+	bad := func(reason string) check.Check {
+		return check.Check{Name: "lease", Verdict: check.Fail, Reason: reason, Hint: fmt.Sprintf("kubectl -n %s logs -l %s --prefix --tail=5", l.Deployment.Namespace, api.PodSelector)}
+	}
+	limit := (s.Settings.Timing.RenewDeadline + s.Settings.Timing.RetryPeriod).Seconds()
+	switch {
+	case s.Lease == nil:
+		return bad("the Lease does not exist: no replica could write it yet")
+	case s.Lease.Holder == "":
+		return bad("nobody holds the Lease")
+	case s.RenewAgeSeconds == nil:
+		return bad("the Lease was never renewed")
+	case *s.RenewAgeSeconds > limit:
+		return bad(fmt.Sprintf("%s holds the Lease, but renewed it %.1f s ago", s.Lease.Holder, *s.RenewAgeSeconds))
+	}
+	for _, p := range s.Pods {
+		if p.Name == timeline.PodOf(s.Lease.Holder) {
+			return check.Check{Name: "lease", Verdict: check.Pass, Reason: fmt.Sprintf("%s holds the Lease and renewed it %.1f s ago", s.Lease.Holder, *s.RenewAgeSeconds)}
+		}
+	}
+	return bad(s.Lease.Holder + " holds the Lease, but is no replica of the operator")
+}

@@ -1,0 +1,159 @@
+// Package lab conducts: it brings a lab up, runs trials from settling to the verdict, and records them. It owns the order
+// of the steps; what each step does is owned by the packages it calls.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"academy.example/lab/labctl/internal/observe"
+	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/replica"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
+)
+
+// Lab is a running cluster with the operator on it.
+type Lab struct {
+	Provider   provider.Provider
+	Cluster    provider.Cluster
+	Client     kubernetes.Interface
+	Deployment replica.Deployment
+	// Say is told what is being waited for. It is never nil.
+	Say func(string)
+
+	config *rest.Config
+}
+
+// Open finds a running lab. The error wraps provider.ErrNoLab if there is none.
+func Open(ctx context.Context, p provider.Provider, name string, say func(string)) (*Lab, error) {
+	cluster, err := p.Find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return connect(p, cluster, say)
+}
+
+func connect(p provider.Provider, cluster provider.Cluster, say func(string)) (*Lab, error) {
+	config, err := cluster.Config()
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to lab %s: %w", cluster.Name, err)
+	}
+	return &Lab{
+		Provider: p, Cluster: cluster, Client: client, config: config, Say: say,
+		Deployment: replica.Deployment{Client: client, Namespace: api.DefaultNamespace, Name: api.DefaultName},
+	}, nil
+}
+
+// Up makes the lab, or completes one that runs already: control plane, manifests, ready replicas and a holder.
+// Of an operator that is there already nothing is changed.
+func Up(ctx context.Context, p provider.Provider, spec provider.Spec, manifests fs.FS, replicas int) (*Lab, error) {
+	if err := p.Available(ctx); err != nil {
+		return nil, err
+	}
+	cluster, err := p.Up(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	l, err := connect(p, cluster, spec.Progress)
+	if err != nil {
+		return nil, err
+	}
+	l.Say("applying the operator's manifests")
+	if err := replica.Apply(ctx, l.config, manifests, replicas); err != nil {
+		return nil, err
+	}
+	return l, l.WaitLed(ctx)
+}
+
+// Limits of waiting. They are generous, since a busy machine has needed ten times the usual; the usual is printed.
+const (
+	rolloutLimit = 3 * time.Minute
+	pollEvery    = 25 * time.Millisecond
+)
+
+// WaitLed waits until the wanted replicas are ready and one of them holds the Lease.
+func (l *Lab) WaitLed(ctx context.Context) error {
+	return l.wait(ctx, rolloutLimit, func(ctx context.Context) (bool, string, error) {
+		state, err := l.Deployment.State(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		if !state.Settled {
+			return false, fmt.Sprintf("waiting for %d ready replicas (%d are)", state.Replicas, state.Ready), nil
+		}
+		lease, err := l.Lease(ctx, state.Settings.LeaseName)
+		if err != nil {
+			return false, "", err
+		}
+		for _, pod := range state.Pods {
+			if lease != nil && pod.Name == timeline.PodOf(lease.Holder) {
+				return true, "", nil
+			}
+		}
+		return state.Replicas == 0, "waiting for a replica to take the Lease", nil
+	})
+}
+
+// Lease reads the operator's Lease; nil if it does not exist yet.
+func (l *Lab) Lease(ctx context.Context, name string) (*timeline.Lease, error) {
+	lease, err := l.Client.CoordinationV1().Leases(l.Deployment.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Lease %s/%s: %w", l.Deployment.Namespace, name, err)
+	}
+	return leaseOf(lease), nil
+}
+
+func leaseOf(lease *coordinationv1.Lease) *timeline.Lease { return observe.LeaseOf(lease) }
+
+// wait asks again and again until done. A request that fails is tried again, unless it says what to do about it; the
+// last failure is in the error when the limit is reached.
+func (l *Lab) wait(ctx context.Context, limit time.Duration, ask func(context.Context) (done bool, what string, err error)) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	last := ""
+	for said := ""; ; {
+		done, what, err := ask(limited)
+		if done && err == nil {
+			return nil
+		}
+		var problem *provider.Problem
+		if errors.As(err, &problem) {
+			return err
+		}
+		if err != nil && limited.Err() == nil {
+			what = "waiting for the API server"
+			last = ": " + err.Error()
+		} else if err == nil {
+			last = ""
+		}
+		if what != "" && what != said {
+			l.Say(fmt.Sprintf("%s (at most %s)", what, limit))
+			said = what
+		}
+		select {
+		case <-limited.Done():
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return &provider.Problem{Err: fmt.Errorf("gave up after %s: %s%s", limit, said, last), Hint: "labctl doctor"}
+		case <-time.After(pollEvery):
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+// Folder is where one run is recorded: run.json, timeline.jsonl, trials.json, report.md.
+type Folder struct {
+	Path     string
+	timeline *os.File
+	*timeline.Writer
+}
+
+// runInfo is run.json: what was asked for and with what.
+type runInfo struct {
+	report.Header
+	Modes     []string  `json:"modes"`
+	Trials    int       `json:"trialsPerMode"`
+	Seed      uint64    `json:"seed"`
+	StartedAt time.Time `json:"startedAt"`
+	Labctl    string    `json:"labctl"`
+	Lab       string    `json:"lab"`
+}
+
+// RunsDir is the folder of runs unless --runs-dir names another.
+func RunsDir() (string, error) {
+	base := os.Getenv("XDG_DATA_HOME")
+	if base == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("find the folder of runs: %w", err)
+		}
+		base = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(base, "labctl", "runs"), nil
+}
+
+// newFolder makes the folder of a run and points `latest` to it.
+func newFolder(runs string, now time.Time, info runInfo) (*Folder, error) {
+	name := now.Format("20060102-150405") + "-failover"
+	path, err := makeUnique(runs, name)
+	if err != nil {
+		return nil, &provider.Problem{Err: fmt.Errorf("make the folder of the run: %w", err), Hint: "labctl failover --runs-dir DIR"}
+	}
+	f := &Folder{Path: path}
+	if err := f.write("run.json", info); err != nil {
+		return nil, err
+	}
+	if f.timeline, err = os.OpenFile(filepath.Join(path, "timeline.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+		return nil, fmt.Errorf("make the timeline: %w", err)
+	}
+	f.Writer = timeline.NewWriter(f.timeline)
+	return f, latest(runs, filepath.Base(path))
+}
+
+// makeUnique makes runs/name, or runs/name-2 and so on if two runs begin in one second.
+func makeUnique(runs, name string) (string, error) {
+	if err := os.MkdirAll(runs, 0o700); err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		path := filepath.Join(runs, name)
+		if n > 1 {
+			path = fmt.Sprintf("%s-%d", path, n)
+		}
+		err := os.Mkdir(path, 0o700)
+		if err == nil || !errors.Is(err, os.ErrExist) {
+			return path, err
+		}
+	}
+}
+
+// latest points runs/latest to the newest run, by rename, so that it is never missing.
+func latest(runs, target string) error {
+	link := filepath.Join(runs, ".latest-"+target)
+	if err := os.Symlink(target, link); err != nil {
+		return fmt.Errorf("point latest to the run: %w", err)
+	}
+	if err := os.Rename(link, filepath.Join(runs, "latest")); err != nil {
+		os.Remove(link)
+		return fmt.Errorf("point latest to the run: %w", err)
+	}
+	return nil
+}
+
+// finish writes what the trials so far amount to. It is called after each trial, so that a killed run keeps them.
+func (f *Folder) finish(r report.Failover) error {
+	if err := f.write("trials.json", r); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(filepath.Join(f.Path, "report.md"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return errors.Join(report.Markdown(out, r), out.Close(), f.Err())
+}
+
+// write replaces a JSON file by rename.
+func (f *Folder) write(name string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	path := filepath.Join(f.Path, name)
+	if err := os.WriteFile(path+".new", append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+func (f *Folder) close() error { return f.timeline.Close() }

@@ -1,0 +1,67 @@
+package lab
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"academy.example/lab/labctl/internal/observe"
+	"academy.example/lab/labctl/internal/replica"
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+// Status is what runs, read at one moment.
+type Status struct {
+	Schema     string           `json:"schema"`
+	Kind       string           `json:"kind"`
+	Name       string           `json:"name"`
+	Provider   string           `json:"provider"`
+	Server     string           `json:"server"`
+	Kubernetes string           `json:"kubernetes"`
+	Kubeconfig string           `json:"kubeconfig"`
+	Namespace  string           `json:"namespace"`
+	Settings   replica.Settings `json:"settings"`
+	Replicas   int              `json:"replicas"`
+	Ready      int              `json:"ready"`
+	// Lease is null if it does not exist.
+	Lease *timeline.Lease `json:"lease"`
+	// RenewAgeSeconds is this machine's wall clock minus renewTime, which the holder's clock wrote; null without a renewal.
+	RenewAgeSeconds *float64       `json:"renewAgeSeconds"`
+	Pods            []timeline.Pod `json:"pods"`
+}
+
+// Status reads the Deployment, its pods and the Lease.
+func (l *Lab) Status(ctx context.Context) (Status, error) {
+	state, err := l.Deployment.State(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	lease, err := l.Lease(ctx, state.Settings.LeaseName)
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{Schema: "lab/v1", Kind: "Status", Name: l.Cluster.Name, Provider: l.Cluster.Provider, Server: l.Cluster.Server,
+		Kubernetes: l.Cluster.Kubernetes, Kubeconfig: l.Cluster.Kubeconfig, Namespace: l.Deployment.Namespace,
+		Settings: state.Settings, Replicas: state.Replicas, Ready: state.Ready, Lease: lease, Pods: podsOf(state.Pods)}
+	if lease != nil && !lease.RenewTime.IsZero() {
+		age := time.Since(lease.RenewTime).Seconds()
+		s.RenewAgeSeconds = &age
+	}
+	return s, nil
+}
+
+func podsOf(pods []corev1.Pod) []timeline.Pod {
+	out := []timeline.Pod{}
+	for i := range pods {
+		out = append(out, *observe.PodOf(&pods[i]))
+	}
+	slices.SortFunc(out, func(a, b timeline.Pod) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return out
+}

@@ -1,0 +1,120 @@
+package embedded
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"academy.example/lab/labctl/internal/provider"
+)
+
+// nodeClient talks to the node agent over its unix socket.
+func nodeClient(cluster provider.Cluster) (*http.Client, error) {
+	r, err := readRecord(paths{state: cluster.StateDir})
+	if err != nil {
+		return nil, fmt.Errorf("find the node of lab %s: %w", cluster.Name, err)
+	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", r.NodeSocket)
+	}
+	return &http.Client{Transport: &http.Transport{DialContext: dial}}, nil
+}
+
+// Kill sends SIGKILL to the pod's process and returns when the node has reaped it.
+func (p Provider) Kill(ctx context.Context, cluster provider.Cluster, podUID string) (provider.Exit, error) {
+	client, err := nodeClient(cluster)
+	if err != nil {
+		return provider.Exit{}, err
+	}
+	defer client.CloseIdleConnections()
+	target := "http://node/v1/pods/" + url.PathEscape(podUID) + "/signal?signal=SIGKILL&wait=true"
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, nil)
+	if err != nil {
+		return provider.Exit{}, err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return provider.Exit{}, fmt.Errorf("ask the node to kill pod %s: %w", podUID, err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	if err != nil {
+		return provider.Exit{}, fmt.Errorf("kill pod %s: %w", podUID, err)
+	}
+	switch answer.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusConflict:
+		return provider.Exit{}, fmt.Errorf("kill pod %s: %w: %s", podUID, provider.ErrNotRunning, strings.TrimSpace(string(body)))
+	default:
+		return provider.Exit{}, fmt.Errorf("kill pod %s: the node answered %s: %s", podUID, answer.Status, strings.TrimSpace(string(body)))
+	}
+	var exit struct {
+		PID      int  `json:"pid"`
+		Exited   bool `json:"exited"`
+		ExitCode int  `json:"exitCode"`
+	}
+	if err := json.Unmarshal(body, &exit); err != nil {
+		return provider.Exit{}, fmt.Errorf("kill pod %s: read the node's answer: %w", podUID, err)
+	}
+	if !exit.Exited {
+		return provider.Exit{}, fmt.Errorf("kill pod %s: process %d was signalled but did not end", podUID, exit.PID)
+	}
+	return provider.Exit{PID: exit.PID, ExitCode: exit.ExitCode}, nil
+}
+
+// nodeEvent is one line of the node's event stream.
+type nodeEvent struct {
+	Type      string `json:"type"`
+	UID       string `json:"uid"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	PID       int    `json:"pid"`
+	Restarts  int    `json:"restartCount"`
+	ExitCode  int    `json:"exitCode"`
+}
+
+// WatchProcesses follows the node's event stream.
+func (p Provider) WatchProcesses(ctx context.Context, cluster provider.Cluster, ready func(), on func(provider.ProcessEvent)) error {
+	client, err := nodeClient(cluster)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://node/v1/events", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("watch the node's processes: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("watch the node's processes: the node answered %s", answer.Status)
+	}
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		var e nodeEvent
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return fmt.Errorf("watch the node's processes: %w", err)
+		}
+		switch e.Type {
+		case "hello":
+			ready()
+		case "started", "exited":
+			on(provider.ProcessEvent{Started: e.Type == "started", UID: e.UID, Namespace: e.Namespace, Pod: e.Name,
+				PID: e.PID, Restarts: e.Restarts, ExitCode: e.ExitCode})
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("watch the node's processes: %w", err)
+	}
+	return fmt.Errorf("watch the node's processes: %w", io.ErrUnexpectedEOF)
+}

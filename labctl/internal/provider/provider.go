@@ -1,0 +1,98 @@
+// Package provider owns what a place to run the lab must offer: it comes up, it can be found again, it goes away.
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// DefaultLab is the name of the lab when no --name is given.
+const DefaultLab = "lab"
+
+// ErrNoLab is returned by Find when no lab of that name runs.
+var ErrNoLab = errors.New("no lab is running")
+
+// ErrNotRunning is returned by Signal for a process that is not there (any more).
+var ErrNotRunning = errors.New("the process is not running")
+
+// Spec is what Up makes.
+type Spec struct {
+	// Name tells labs on one machine apart.
+	Name string
+	// PodStartLatency is how long the node waits before it starts a pod, as a real one does; 0 starts at once.
+	PodStartLatency time.Duration
+	// Progress is told what is being waited for, in a few words. It may be nil.
+	Progress func(string)
+}
+
+// Cluster is a running control plane.
+type Cluster struct {
+	Name       string `json:"name"`
+	Provider   string `json:"provider"`
+	Server     string `json:"server"`
+	Kubeconfig string `json:"kubeconfig"` // path; never the user's own
+	Kubernetes string `json:"kubernetes"` // version
+	// PodStartLatency is how long the node waits before it starts a pod.
+	PodStartLatency time.Duration `json:"-"`
+	StateDir        string        `json:"stateDir"`
+}
+
+// Config returns the client configuration for the cluster's administrator.
+func (c Cluster) Config() (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig of lab %s: %w", c.Name, err)
+	}
+	config.QPS, config.Burst = 200, 400 // an instrument must not wait for its own rate limiter
+	config.UserAgent = "labctl"
+	return config, nil
+}
+
+// Provider is a place to run. Extra abilities are extra interfaces: Signaler, ProcessWatcher.
+type Provider interface {
+	// Name is the word that --provider takes.
+	Name() string
+	// Available returns nil, or why the provider can't be used here and what to do about it.
+	Available(ctx context.Context) error
+	// Up makes the cluster or finds it running, and returns when its API server answers.
+	Up(ctx context.Context, spec Spec) (Cluster, error)
+	// Find returns a running cluster; the error wraps ErrNoLab if there is none.
+	Find(ctx context.Context, name string) (Cluster, error)
+	// Down ends the cluster and removes all of its state but the recorded runs. A cluster that is not there is no error.
+	Down(ctx context.Context, name string) error
+}
+
+// Exit is the end of a process.
+type Exit struct {
+	PID      int
+	ExitCode int
+}
+
+// Signaler is a provider that can signal a pod's process on its node.
+type Signaler interface {
+	// Kill sends SIGKILL and returns when the process was reaped. The error wraps ErrNotRunning if there is none.
+	Kill(ctx context.Context, cluster Cluster, podUID string) (Exit, error)
+}
+
+// ProcessEvent is the start or the end of a pod's process, as its node reports it.
+type ProcessEvent struct {
+	Started   bool
+	UID       string
+	Namespace string
+	Pod       string
+	PID       int
+	Restarts  int
+	ExitCode  int
+}
+
+// ProcessWatcher is a provider whose node reports starts and ends of processes as they happen.
+type ProcessWatcher interface {
+	// WatchProcesses calls on for each event until ctx ends or the stream breaks, which is an error.
+	// It calls ready once, when no event can be missed any more.
+	WatchProcesses(ctx context.Context, cluster Cluster, ready func(), on func(ProcessEvent)) error
+}

@@ -1,0 +1,48 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/provider"
+)
+
+// Target lets faults act on the pods of a Deployment.
+type Target struct {
+	Deployment Deployment
+	Cluster    provider.Cluster
+	// Signaler is nil where the provider can't signal processes.
+	Signaler provider.Signaler
+}
+
+var _ fault.Target = Target{}
+
+// Delete asks the API server to delete the pod. A pod that is gone already is no error.
+func (t Target) Delete(ctx context.Context, pod fault.Pod, force bool) error {
+	uid := types.UID(pod.UID)
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	if force {
+		options.GracePeriodSeconds = new(int64)
+	}
+	err := t.Deployment.Client.CoreV1().Pods(t.Deployment.Namespace).Delete(ctx, pod.Name, options)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
+
+// Kill sends SIGKILL to the pod's process and returns when it was reaped.
+func (t Target) Kill(ctx context.Context, pod fault.Pod) error {
+	if t.Signaler == nil {
+		return &provider.Problem{Err: fmt.Errorf("the provider %s can't signal a pod's process", t.Cluster.Provider), Hint: "labctl failover --mode force-delete"}
+	}
+	if _, err := t.Signaler.Kill(ctx, t.Cluster, pod.UID); err != nil {
+		return fmt.Errorf("kill %s: %w", pod.Name, err)
+	}
+	return nil
+}
