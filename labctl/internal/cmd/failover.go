@@ -1,0 +1,171 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
+)
+
+type failoverFlags struct {
+	force   bool
+	modes   string
+	trials  int
+	timing  string
+	seed    uint64
+	runsDir string
+	limit   time.Duration
+}
+
+func (a *app) failoverCommand() *cobra.Command {
+	var f failoverFlags
+	c := &cobra.Command{
+		Use:   "failover",
+		Short: "Take the leader away and time how long nobody leads",
+		Long: "failover takes the leader away and times it until its successor works. Modes:\n" + modesHelp() +
+			"\n--force means --mode kill: nobody releases the Lease. A forced delete alone (force-delete) still lets the holder release it.",
+		Example: "  labctl failover --force\n  labctl failover --mode graceful,force-delete,kill\n  labctl failover --force --trials 10 --timing fast --json",
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.failover(c, f) },
+	}
+	c.Flags().BoolVar(&f.force, "force", false, "the same as --mode kill")
+	c.Flags().StringVar(&f.modes, "mode", string(fault.Graceful), "what is done, one or several separated by commas: "+fault.Names())
+	c.Flags().IntVar(&f.trials, "trials", 1, "how often each mode is done")
+	c.Flags().StringVar(&f.timing, "timing", "", "durations to set first: default (15/10/2), fast (5/3/1) or three numbers; the operator keeps them")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random phases; 0 draws one")
+	c.Flags().StringVar(&f.runsDir, "runs-dir", "", "folder for the record of the run")
+	c.Flags().DurationVar(&f.limit, "time-limit", 0, "give up after this long, with exit code 124; 0 never does")
+	return c
+}
+
+func modesHelp() string {
+	text := ""
+	for _, d := range fault.Modes() {
+		text += fmt.Sprintf("  %-13s %s\n", d.Mode, d.Action)
+	}
+	return text
+}
+
+// maxTrials keeps a typing error from running for days.
+const maxTrials = 1000
+
+// options reads the flags; every problem with them is a usage error.
+func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
+	usage := func(format string, args ...any) (lab.Options, error) {
+		return lab.Options{}, usageError{command: c.CommandPath(), err: fmt.Errorf(format, args...)}
+	}
+	o := lab.Options{Trials: f.trials, Seed: f.seed, RunsDir: f.runsDir, Version: version()}
+	if f.force && c.Flags().Changed("mode") && f.modes != string(fault.Force) {
+		return usage("--force means --mode %s; it can't be joined with --mode %s", fault.Force, f.modes)
+	}
+	if f.force {
+		f.modes = string(fault.Force)
+	}
+	var err error
+	if o.Modes, err = fault.Parse(f.modes); err != nil {
+		return usage("%w", err)
+	}
+	if f.trials < 1 || f.trials > maxTrials {
+		return usage("--trials %d is not between 1 and %d", f.trials, maxTrials)
+	}
+	if f.limit < 0 {
+		return usage("--time-limit %s is negative", f.limit)
+	}
+	if f.timing != "" {
+		t, err := api.Parse(f.timing)
+		if err == nil {
+			err = t.Validate()
+		}
+		if err != nil {
+			return o, err
+		}
+		o.Timing = &t
+	}
+	if o.Seed == 0 {
+		o.Seed = rand.Uint64()
+	}
+	if o.RunsDir == "" {
+		o.RunsDir, err = lab.RunsDir()
+	}
+	return o, err
+}
+
+func (a *app) failover(c *cobra.Command, f failoverFlags) error {
+	options, err := f.options(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Context()
+	if f.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.limit)
+		defer cancel()
+	}
+	show := newProgress(a.streams.Err)
+	defer show.Stop()
+	l, err := a.open(ctx, show.Say)
+	if err != nil {
+		show.Stop()
+		return err
+	}
+	options.OnTrial = func(n, of int, t timeline.Trial) { show.Line(trialLine(n, of, t)) }
+	result, err := l.Failover(ctx, options)
+	show.Stop()
+	if err != nil && len(result.Trials) == 0 {
+		return a.ended(ctx, c, f, err)
+	}
+	if printed := a.printFailover(result); printed != nil {
+		return printed
+	}
+	if err != nil {
+		return a.ended(ctx, c, f, err)
+	}
+	return exitFor(result.Verdict)
+}
+
+// ended tells a run that reached its limit from one that was interrupted or failed.
+func (a *app) ended(ctx context.Context, c *cobra.Command, f failoverFlags, err error) error {
+	if f.limit > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) && c.Context().Err() == nil {
+		a.message(fmt.Sprintf("the time limit of %s was reached; the trials done so far are recorded", f.limit), "labctl failover --time-limit "+(2*f.limit).String())
+		return verdictError{ExitTimeLimit}
+	}
+	return err
+}
+
+func (a *app) printFailover(result report.Failover) error {
+	if a.json {
+		return report.JSON(a.streams.Out, result)
+	}
+	if err := report.Text(a.streams.Out, result); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.streams.Out, "record: %s\nnext: %s\n", result.Run, a.typed("labctl failover --mode graceful,force-delete,kill --trials 3 --timing fast")+a.nameFlag())
+	return err
+}
+
+// trialLine tells a finished trial in one line.
+func trialLine(n, of int, t timeline.Trial) string {
+	line := fmt.Sprintf("trial %d of %d: %s, %s", n, of, t.Mode, t.Class)
+	if t.LockGapSeconds != nil {
+		line += fmt.Sprintf(", lock gap %.2f s", *t.LockGapSeconds)
+	}
+	if t.GapSeconds != nil {
+		line += fmt.Sprintf(", user gap %.2f s", *t.GapSeconds)
+	}
+	if t.Winner != "" {
+		line += ", winner " + string(t.Winner)
+	}
+	if t.Void != "" {
+		line += ": " + t.Void
+	}
+	return line
+}

@@ -1,0 +1,110 @@
+package cmd
+
+// Rules for what people read:
+//   stdout carries the result and nothing else; progress, errors and hints go to stderr.
+//   A problem is one line `error:`, in lower case and without a full stop, then one line `hint:` with a command to type.
+//   A command in a hint starts as labctl itself was started, so that it can be copied.
+//   The chain of an error is shown with --debug only, and never a stack trace.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/operator/api"
+)
+
+// usageError is a command line that can't be read.
+type usageError struct {
+	command string
+	err     error
+}
+
+func (u usageError) Error() string { return u.err.Error() }
+
+// verdictError carries an exit code for a result that is printed already.
+type verdictError struct{ code int }
+
+func (v verdictError) Error() string { return fmt.Sprintf("exit code %d", v.code) }
+
+// exitFor turns a verdict into the error that sets the exit code.
+func exitFor(v check.Verdict) error {
+	switch v {
+	case check.Fail:
+		return verdictError{ExitFail}
+	case check.Unknown:
+		return verdictError{ExitUnknown}
+	default:
+		return nil
+	}
+}
+
+// report prints an error and its hint.
+func (a *app) report(err error) {
+	var problem *provider.Problem
+	var usage usageError
+	var configuration api.Problem
+	switch {
+	case errors.As(err, &usage):
+		a.message(usage.Error(), usage.command+" --help")
+	case errors.As(err, &configuration):
+		for _, p := range api.Problems(err) {
+			a.message(p.What, p.Hint)
+		}
+	case errors.As(err, &problem):
+		a.message(err.Error(), problem.Hint)
+	case unreachable(err):
+		a.message("the API server does not answer: "+root(err).Error(), "labctl doctor")
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		a.message(err.Error(), "labctl doctor")
+	default:
+		a.message(err.Error(), "labctl doctor")
+	}
+	if a.debug {
+		for e := err; e != nil; e = errors.Unwrap(e) {
+			fmt.Fprintf(a.streams.Err, "debug: %T: %v\n", e, e)
+		}
+	}
+}
+
+func (a *app) message(what, hint string) {
+	fmt.Fprintf(a.streams.Err, "error: %s\n", what)
+	if hint != "" {
+		fmt.Fprintf(a.streams.Err, "hint: %s\n", a.typed(hint))
+	}
+}
+
+// typed spells labctl as it was called.
+func (a *app) typed(command string) string {
+	words := strings.Split(command, " ")
+	for i, w := range words {
+		if w == "labctl" {
+			words[i] = a.self
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// unreachable reports whether err is a connection that could not be made or broke.
+func unreachable(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// root returns the innermost error.
+func root(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}

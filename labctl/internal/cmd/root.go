@@ -1,0 +1,134 @@
+// Package cmd owns the command line: flags to calls of lab, results to stdout, errors to a message, a hint and an exit code.
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"academy.example/lab/labctl/internal/provider"
+)
+
+// Streams are the program's input and outputs: results on Out, everything else on Err.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Exit codes of labctl.
+const (
+	ExitPass        = 0   // done; every check passed
+	ExitFail        = 1   // a check failed
+	ExitUnknown     = 2   // something that a verdict needs was not seen
+	ExitCannotRun   = 3   // wrong usage, or the environment
+	ExitTimeLimit   = 124 // --time-limit was reached
+	ExitInterrupted = 130
+)
+
+// Main runs labctl with the process's signals and returns the exit code.
+func Main(args []string, streams Streams) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	return Run(ctx, args, streams)
+}
+
+// app is what every command shares.
+type app struct {
+	streams   Streams
+	self      string // how labctl was called, for hints that can be typed
+	name      string // --name
+	json      bool
+	debug     bool
+	providers []provider.Provider
+}
+
+// Run runs labctl with args (args[0] is the program) and returns the exit code. It never calls os.Exit.
+func Run(ctx context.Context, args []string, streams Streams) int {
+	a := &app{streams: streams, self: selfName(args[0]), providers: providers()}
+	root := a.root()
+	root.SetArgs(args[1:])
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return ExitPass
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		a.message("interrupted", "")
+		return ExitInterrupted
+	}
+	var verdict verdictError
+	if errors.As(err, &verdict) {
+		return verdict.code
+	}
+	a.report(err)
+	return ExitCannotRun
+}
+
+// selfName is how the program can be called again: as it was, or by its bare name if found by PATH.
+func selfName(arg string) string {
+	if strings.ContainsRune(arg, filepath.Separator) {
+		return arg
+	}
+	return "labctl"
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "labctl",
+		Short:         "Time how long nobody leads: failovers of a leader-elected operator",
+		Long:          "labctl makes a Kubernetes control plane with academy-operator (two replicas, one Lease), takes the leader\naway in several ways, and measures how long nobody leads, beside the three configured durations.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{command: "labctl", err: fmt.Errorf("unknown command %q%s", args[0], suggestion(c, args[0]))}
+			}
+			return c.Help()
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.name, "name", provider.DefaultLab, "name of the lab")
+	flags.BoolVar(&a.json, "json", false, "print the result as JSON")
+	flags.BoolVar(&a.debug, "debug", false, "print the whole chain of an error")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{command: c.CommandPath(), err: err} })
+	root.AddCommand(a.upCommand(), a.downCommand(), a.statusCommand(), a.doctorCommand(), a.envCommand(), a.kubeconfigCommand(),
+		a.scaleCommand(), a.failoverCommand(), a.watchCommand(), a.predictCommand(), a.versionCommand())
+	return root
+}
+
+func suggestion(c *cobra.Command, word string) string {
+	if near := c.SuggestionsFor(word); len(near) > 0 {
+		return fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	}
+	return ""
+}
+
+// noArgs refuses arguments with the command's own help as the hint.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{command: c.CommandPath(), err: fmt.Errorf("%s takes no argument %q", c.CommandPath(), args[0])}
+	}
+	return nil
+}
+
+// version is what `go build` recorded, or dev.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "dev"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,88 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the holder, the age of its renewal, the durations and the replicas",
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return a.status(c.Context()) },
+	}
+}
+
+// open finds the lab that --name names.
+func (a *app) open(ctx context.Context, say func(string)) (*lab.Lab, error) {
+	var err error
+	for _, p := range a.providers {
+		var l *lab.Lab
+		if l, err = lab.Open(ctx, p, a.name, say); err == nil {
+			return l, nil
+		}
+	}
+	return nil, err
+}
+
+func (a *app) status(ctx context.Context) error {
+	l, err := a.open(ctx, func(string) {})
+	if err != nil {
+		return err
+	}
+	s, err := l.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return report.JSON(a.streams.Out, s)
+	}
+	fmt.Fprintf(a.streams.Out, "lab %s: provider %s, Kubernetes %s at %s\n", s.Name, s.Provider, s.Kubernetes, s.Server)
+	a.printStatus(s)
+	fmt.Fprintf(a.streams.Out, "\nnext: %s\n", a.typed("labctl failover --force")+a.nameFlag())
+	return nil
+}
+
+func (a *app) printStatus(s lab.Status) {
+	out := a.streams.Out
+	fmt.Fprintf(out, "election %s, identity %s, ReleaseOnCancel %t\n", s.Settings.Election, s.Settings.Identity, s.Settings.ReleaseOnCancel)
+	t := s.Settings.Timing
+	fmt.Fprintf(out, "LeaseDuration %s   RenewDeadline %s   RetryPeriod %s\n", t.LeaseDuration, t.RenewDeadline, t.RetryPeriod)
+	switch {
+	case s.Lease == nil:
+		fmt.Fprintf(out, "Lease %s/%s does not exist yet\n", s.Namespace, s.Settings.LeaseName)
+	case s.Lease.Holder == "":
+		fmt.Fprintf(out, "Lease %s/%s has no holder: it was released; leaseTransitions %d\n", s.Namespace, s.Settings.LeaseName, s.Lease.Transitions)
+	default:
+		age := "never renewed"
+		if s.RenewAgeSeconds != nil {
+			age = fmt.Sprintf("renewed %.1f s ago", *s.RenewAgeSeconds)
+		}
+		fmt.Fprintf(out, "Lease %s/%s is held by %s, %s; leaseTransitions %d\n", s.Namespace, s.Settings.LeaseName, s.Lease.Holder, age, s.Lease.Transitions)
+	}
+	fmt.Fprintf(out, "%d of %d replicas ready\n", s.Ready, s.Replicas)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, p := range s.Pods {
+		role := "standby"
+		if s.Lease != nil && p.Name == timeline.PodOf(s.Lease.Holder) {
+			role = "holder"
+		}
+		state := p.Phase
+		switch {
+		case p.Terminating:
+			state = "terminating"
+		case p.Ready:
+			state = "ready"
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s\trestarts %d\n", p.Name, role, state, p.Restarts)
+	}
+	table.Flush()
+}

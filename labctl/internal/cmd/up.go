@@ -1,0 +1,97 @@
+package cmd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/provider/embedded"
+	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/manifests"
+)
+
+type upFlags struct {
+	provider     string
+	replicas     int
+	startLatency time.Duration
+}
+
+func (a *app) upCommand() *cobra.Command {
+	var f upFlags
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Make the lab: a control plane, the operator, a leader",
+		Long:  "up makes a control plane, applies the operator's manifests and waits for a leader. A lab that is up stays as it is.",
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return a.up(c, f) },
+	}
+	c.Flags().StringVar(&f.provider, "provider", "auto", "where the lab runs: auto or embedded")
+	c.Flags().IntVar(&f.replicas, "replicas", 2, "replicas of the operator in a new lab")
+	c.Flags().DurationVar(&f.startLatency, "pod-start-latency", embedded.DefaultPodStartLatency, "how long the node waits before it starts a pod, in a new lab")
+	return c
+}
+
+// upResult is what `up --json` prints.
+type upResult struct {
+	lab.Status
+	Seconds float64 `json:"upSeconds"`
+}
+
+func (a *app) up(c *cobra.Command, f upFlags) error {
+	if err := checkReplicas(f.replicas); err != nil {
+		return err
+	}
+	if f.startLatency < 0 || f.startLatency > time.Minute {
+		return &provider.Problem{Err: fmt.Errorf("pod start latency %s is not between 0 and 1m", f.startLatency), Hint: "labctl up --pod-start-latency 1.2s"}
+	}
+	p, why, err := a.choose(f.provider)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.streams.Err, "provider %s, %s\n", p.Name(), why)
+	begun := time.Now()
+	show := newProgress(a.streams.Err)
+	defer show.Stop()
+	l, err := lab.Up(c.Context(), p, provider.Spec{Name: a.name, PodStartLatency: f.startLatency, Progress: show.Say}, manifests.FS, f.replicas)
+	if err != nil {
+		show.Stop()
+		return err
+	}
+	took := time.Since(begun)
+	status, err := l.Status(c.Context())
+	show.Stop()
+	if err != nil {
+		return err
+	}
+	status.Kind = "Up"
+	if a.json {
+		return report.JSON(a.streams.Out, upResult{Status: status, Seconds: took.Seconds()})
+	}
+	out := a.streams.Out
+	fmt.Fprintf(out, "lab %s is up after %.1f s: Kubernetes %s at %s\n", status.Name, took.Seconds(), status.Kubernetes, status.Server)
+	a.printStatus(status)
+	fmt.Fprintf(out, "\nnext:\n  %-34s use kubectl with this lab\n  %-34s take the leader away and time it\n  %-34s remove the lab\n",
+		`eval "$(`+a.typed("labctl env")+a.nameFlag()+`)"`, a.typed("labctl failover --force")+a.nameFlag(), a.typed("labctl down")+a.nameFlag())
+	return nil
+}
+
+// nameFlag is " --name X" where the lab is not the default one, for commands that people copy.
+func (a *app) nameFlag() string {
+	if a.name == provider.DefaultLab {
+		return ""
+	}
+	return " --name " + a.name
+}
+
+// maxReplicas keeps a typing error from filling the machine.
+const maxReplicas = 50
+
+func checkReplicas(n int) error {
+	if n < 0 || n > maxReplicas {
+		return &provider.Problem{Err: fmt.Errorf("%d is not a number of replicas between 0 and %d", n, maxReplicas), Hint: "labctl scale 2"}
+	}
+	return nil
+}
