@@ -75,11 +75,7 @@ func explain(w *sticky, t timeline.Trial, f Failover) {
 }
 
 func verdict(w *sticky, f Failover) {
-	w.printf("\nverdict: %s", f.Verdict)
-	if f.N < 30 {
-		w.printf(" (n = %d: only the predicted range is checked, not the distribution)", f.N)
-	}
-	w.printf("\n")
+	w.printf("\nverdict: %s (n = %d; the predicted range is checked, not the distribution)\n", f.Verdict, f.N)
 	for _, c := range f.Checks {
 		if c.Verdict != check.Pass {
 			w.printf("  %s: %s: %s\n", c.Verdict, c.Name, c.Reason)

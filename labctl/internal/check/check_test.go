@@ -1,0 +1,91 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/gap"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// good is a kill at 15/10/2 that passes every rule; a test spoils one thing in it.
+func good(spoil func(*timeline.Trial)) Case {
+	t := timeline.Trial{Mode: "kill", Class: timeline.Expired, Winner: timeline.Standby, LockGapSeconds: ptr(17.3), GapSeconds: ptr(17.4),
+		OverlapSeconds: ptr(0.0), TransitionsBefore: 3, TransitionsAfter: ptr(4)}
+	if spoil != nil {
+		spoil(&t)
+	}
+	return Case{Trial: t, Input: gap.Input{Timing: api.Default(), Mode: fault.Kill, Standbys: 1, ReplacementStart: 1.4}}
+}
+
+func TestRun_EachRuleCanFailAndCanBeUnknown(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		spoil   func(*timeline.Trial)
+		rule    string
+		verdict Verdict
+		reason  string // a part of it
+	}{
+		{"nothing", nil, "gap-in-band", Pass, "in 1 of 1 trials"},
+		{"another class", func(t *timeline.Trial) { t.Class, t.LockGapSeconds = timeline.Released, ptr(1.0) }, "class-expected", Fail, "class released, expected expired"},
+		{"unknown class", func(t *timeline.Trial) { t.Class, t.Void = timeline.Unknown, "a hole" }, "class-expected", Unknown, "a hole"},
+		{"too short", func(t *timeline.Trial) { t.LockGapSeconds = ptr(12.8) }, "gap-in-band", Fail, "12.80 s is outside of 13.0 … 23.8 s"},
+		{"too long", func(t *timeline.Trial) { t.LockGapSeconds = ptr(24.4) }, "gap-in-band", Fail, "24.40 s is outside"},
+		{"no lock gap", func(t *timeline.Trial) { t.LockGapSeconds = nil }, "gap-in-band", Unknown, "was not seen"},
+		{"no model", func(t *timeline.Trial) { t.Class = timeline.Stolen }, "gap-in-band", Unknown, "no prediction for class stolen"},
+		{"two leaders", func(t *timeline.Trial) { t.OverlapSeconds = ptr(4.7) }, "overlap-none", Fail, "two leaders worked for 4.70 s"},
+		{"overlap not seen", func(t *timeline.Trial) { t.OverlapSeconds = nil }, "overlap-none", Unknown, "was not seen"},
+		{"two transitions", func(t *timeline.Trial) { t.TransitionsAfter = ptr(5) }, "transitions", Fail, "from 3 to 5, expected 4"},
+		{"no transition seen", func(t *timeline.Trial) { t.TransitionsAfter = nil }, "transitions", Unknown, "no new holder"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, got := range Run([]Case{good(c.spoil)}) {
+				if got.Name != c.rule {
+					continue
+				}
+				if got.Verdict != c.verdict || !strings.Contains(got.Reason, c.reason) {
+					t.Errorf("%s: got %s: %s; want %s: …%s…", c.rule, got.Verdict, got.Reason, c.verdict, c.reason)
+				}
+				return
+			}
+			t.Errorf("there is no rule %s", c.rule)
+		})
+	}
+}
+
+func TestRun_FailIsNotHiddenByUnknown(t *testing.T) {
+	checks := Run([]Case{
+		good(func(t *timeline.Trial) { t.OverlapSeconds = ptr(1.0) }),
+		good(func(t *timeline.Trial) { t.OverlapSeconds = nil }),
+		good(nil),
+	})
+	if got := Overall(checks); got != Fail {
+		t.Errorf("one overlap, one not seen, one good: got %s, want fail", got)
+	}
+}
+
+func TestOverall(t *testing.T) {
+	for _, c := range []struct {
+		checks []Check
+		want   Verdict
+	}{
+		{nil, Unknown},
+		{[]Check{{Verdict: Pass}}, Pass},
+		{[]Check{{Verdict: Pass}, {Verdict: Unknown}}, Unknown},
+		{[]Check{{Verdict: Unknown}, {Verdict: Fail}}, Fail},
+	} {
+		if got := Overall(c.checks); got != c.want {
+			t.Errorf("Overall(%v): got %s, want %s", c.checks, got, c.want)
+		}
+	}
+}
+
+func TestRun_NoTrialIsUnknown(t *testing.T) {
+	if got := Overall(Run(nil)); got != Unknown {
+		t.Errorf("no trial: got %s, want unknown", got)
+	}
+}

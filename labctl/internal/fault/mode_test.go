@@ -1,0 +1,106 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// recorder is a Target that notes what was done.
+type recorder struct {
+	done []string
+	err  error
+}
+
+func (r *recorder) Delete(_ context.Context, pod Pod, force bool) error {
+	what := "delete "
+	if force {
+		what = "force-delete "
+	}
+	r.done = append(r.done, what+pod.UID)
+	return r.err
+}
+
+func (r *recorder) Kill(_ context.Context, pod Pod) error {
+	r.done = append(r.done, "kill "+pod.UID)
+	return r.err
+}
+
+func TestInject_DoesWhatTheModeSays(t *testing.T) {
+	for mode, want := range map[Mode][]string{
+		Graceful:    {"delete u"},
+		ForceDelete: {"force-delete u"},
+		Kill:        {"kill u", "force-delete u"},
+		Crash:       {"kill u"},
+	} {
+		r := &recorder{}
+		if err := Inject(t.Context(), mode, r, Pod{Name: "p", UID: "u"}); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+		if !slices.Equal(r.done, want) {
+			t.Errorf("%s: did %v, want %v", mode, r.done, want)
+		}
+	}
+}
+
+func TestInject_AKillThatFailedDeletesNothing(t *testing.T) {
+	r := &recorder{err: errors.New("no such process")}
+	if err := Inject(t.Context(), Kill, r, Pod{UID: "u"}); err == nil {
+		t.Error("got no error")
+	}
+	if !slices.Equal(r.done, []string{"kill u"}) {
+		t.Errorf("did %v, want the kill alone", r.done)
+	}
+}
+
+func TestForceMeansKill(t *testing.T) {
+	if Force != Kill {
+		t.Errorf("--force is %s, want kill: nobody releases", Force)
+	}
+}
+
+func TestParse(t *testing.T) {
+	got, err := Parse("graceful, force-delete,kill")
+	if err != nil || !slices.Equal(got, []Mode{Graceful, ForceDelete, Kill}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	_, err = Parse("kill,murder,,x")
+	if err == nil {
+		t.Fatal("unknown modes: got no error")
+	}
+	for _, part := range []string{`"murder"`, `""`, `"x"`, "graceful, force-delete, kill, crash"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("got %q, want it to name %s", err, part)
+		}
+	}
+}
+
+func TestModes_EachIsExplained(t *testing.T) {
+	for _, d := range Modes() {
+		if d.Title == "" || d.Action == "" || d.Lesson == "" {
+			t.Errorf("%s: title, action or lesson is missing", d.Mode)
+		}
+		if (d.Kubectl == "") == (d.NoKubectl == "") {
+			t.Errorf("%s: exactly one of Kubectl and NoKubectl must be given", d.Mode)
+		}
+		if err := Inject(t.Context(), d.Mode, &recorder{}, Pod{}); err != nil {
+			t.Errorf("%s is described but can't be done: %v", d.Mode, err)
+		}
+	}
+	if err := Inject(t.Context(), "murder", &recorder{}, Pod{}); err == nil {
+		t.Error("an unknown mode was done")
+	}
+}
+
+func TestKubectlLine(t *testing.T) {
+	d, _ := Describe(ForceDelete)
+	if got, want := d.KubectlLine("academy-build", "pod-a"), "kubectl -n academy-build delete pod pod-a --grace-period=0 --force"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	d, _ = Describe(Kill)
+	if got := d.KubectlLine("academy-build", "pod-a"); got != "" {
+		t.Errorf("kill: got %q, want none: no kubectl line sends SIGKILL", got)
+	}
+}

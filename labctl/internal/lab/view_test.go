@@ -1,0 +1,87 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
+)
+
+func pod(name string, ready bool, restarts int) *timeline.Pod {
+	return &timeline.Pod{Name: name, UID: name, Ready: ready, Restarts: restarts}
+}
+
+func logged(name, message string) timeline.Event {
+	return timeline.Event{Kind: timeline.LogLine, Log: &timeline.Log{Pod: name, UID: name, Message: message}}
+}
+
+// calm is a lab at second 10 that is settled: pod a holds and renewed at 9, pod b has polled twice.
+func calm() []timeline.Event {
+	return []timeline.Event{
+		{Kind: timeline.PodSeen, Pod: pod("a", true, 0)},
+		{Kind: timeline.PodSeen, Pod: pod("b", true, 0)},
+		{Kind: timeline.LeaseSeen, Seconds: 9, Lease: &timeline.Lease{Holder: "a_uuid", Transitions: 1}},
+		logged("b", api.MessageStarted), logged("b", api.MessageAttempt), logged("b", api.MessageAttempt),
+	}
+}
+
+func TestView_Settled(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		then    []timeline.Event
+		now     float64
+		missing string // a part; "" is settled
+	}{
+		{"all is well", nil, 10, ""},
+		{"a pod too many", []timeline.Event{{Kind: timeline.PodSeen, Pod: pod("c", true, 0)}}, 10, "number of replicas"},
+		{"a pod gone", []timeline.Event{{Kind: timeline.PodGone, Pod: pod("b", true, 0)}}, 10, "number of replicas"},
+		{"not ready", []timeline.Event{{Kind: timeline.PodSeen, Pod: pod("b", false, 0)}}, 10, "pod b to be ready"},
+		{"released", []timeline.Event{{Kind: timeline.LeaseSeen, Seconds: 10, Lease: &timeline.Lease{}}}, 10, "a holder that renews"},
+		{"the Lease is gone", []timeline.Event{{Kind: timeline.LeaseGone}}, 10, "a holder that renews"},
+		{"no renewal for two periods", nil, 13.1, "a holder that renews"},
+		{"a stranger holds it", []timeline.Event{{Kind: timeline.LeaseSeen, Seconds: 10, Lease: &timeline.Lease{Holder: "x"}}, logged("a", api.MessageAttempt), logged("a", api.MessageAttempt)}, 10, "one of the replicas"},
+		{"the standby's process is new", []timeline.Event{logged("b", api.MessageStarted), logged("b", api.MessageAttempt)}, 10, "standby b to poll twice"},
+		{"the standby's container was restarted", []timeline.Event{{Kind: timeline.PodSeen, Pod: pod("b", true, 1)}}, 10, "standby b to poll twice"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := newView()
+			for _, e := range append(calm(), c.then...) {
+				v.on(e)
+			}
+			s, missing := v.settled(2, api.Default(), c.now)
+			if (missing == "") != (c.missing == "") || !strings.Contains(missing, c.missing) {
+				t.Fatalf("missing: got %q, want %q", missing, c.missing)
+			}
+			if missing == "" && (s.holder.Name != "a" || len(s.standbys) != 1 || s.standbys[0].Name != "b") {
+				t.Errorf("got holder %q and standbys %v, want a and b", s.holder.Name, s.standbys)
+			}
+		})
+	}
+}
+
+func TestView_RestartedPodsAreFound(t *testing.T) {
+	v := newView()
+	for _, e := range calm() {
+		v.on(e)
+	}
+	if p, found := v.restarted(); found {
+		t.Errorf("got %s, want none", p.Name)
+	}
+	v.on(timeline.Event{Kind: timeline.PodSeen, Pod: pod("a", true, 2)})
+	if p, found := v.restarted(); !found || p.Name != "a" {
+		t.Errorf("got %q, %t; want a", p.Name, found)
+	}
+}
+
+func TestView_NextIsClosedByTheNextEvent(t *testing.T) {
+	v := newView()
+	next := v.next()
+	select {
+	case <-next:
+		t.Fatal("closed before an event")
+	default:
+	}
+	v.on(timeline.Event{Kind: timeline.Settled})
+	<-next
+}

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func ptr[T any](v T) *T { return &v }
+
+func header() Header {
+	return Header{Provider: "embedded", Election: "plain", Identity: "pod", ReleaseOnCancel: true, Timing: api.Default(), PodStartLatencySeconds: 1.2}
+}
+
+// three are the trials of `make failover`, with one figure of each kind.
+func three() []timeline.Trial {
+	at := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	return []timeline.Trial{
+		{Mode: "graceful", Class: timeline.Released, Winner: timeline.Replacement, GapSeconds: ptr(1.61), LockGapSeconds: ptr(1.42), OverlapSeconds: ptr(0.0),
+			Standbys: 1, HolderBefore: "pod-a", HolderAfter: ptr("pod-c"), TransitionsBefore: 3, TransitionsAfter: ptr(4), WallT0: at,
+			InstantsSeconds: map[string]float64{"T1": 0.01, "T4": 0.12, "T5": 1.54, "T7": 1.61}, Kubectl: "kubectl -n academy-build delete pod pod-a"},
+		{Mode: "force-delete", Class: timeline.Released, Winner: timeline.Standby, GapSeconds: ptr(0.99), LockGapSeconds: ptr(0.81), OverlapSeconds: ptr(0.0),
+			Standbys: 1, HolderBefore: "pod-c", HolderAfter: ptr("pod-b"), TransitionsBefore: 4, TransitionsAfter: ptr(5), WallT0: at,
+			InstantsSeconds: map[string]float64{"T1": 0.01, "T4": 0.11, "T5": 0.92, "T7": 0.99}, Kubectl: "kubectl -n academy-build delete pod pod-c --grace-period=0 --force"},
+		{Mode: "kill", Class: timeline.Expired, Winner: timeline.Standby, GapSeconds: ptr(17.41), LockGapSeconds: ptr(17.31), OverlapSeconds: ptr(0.0),
+			Standbys: 1, HolderBefore: "pod-b", HolderAfter: ptr("pod-d"), TransitionsBefore: 5, TransitionsAfter: ptr(6), WallT0: at,
+			InstantsSeconds: map[string]float64{"T1": 0.02, "T3": 0.01, "T5": 17.32, "T7": 17.41}},
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; run go test -update and look at the difference\ngot:\n%s\nwant:\n%s", name, got, want)
+	}
+}
+
+func TestText(t *testing.T) {
+	for name, trials := range map[string][]timeline.Trial{
+		"three.txt": three(),
+		"many.txt":  append(three(), three()...),
+		"unseen.txt": {{Mode: "kill", Class: timeline.Unknown, Void: "no new holder was seen", HolderBefore: "pod-b", Standbys: 1,
+			InstantsSeconds: map[string]float64{"T1": 0.02}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := Text(&out, NewFailover(header(), trials, "/runs/x")); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, out.Bytes())
+		})
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	var out bytes.Buffer
+	if err := Markdown(&out, NewFailover(header(), three(), "/runs/x")); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "three.md", out.Bytes())
+}
+
+func TestText_FitsEightyColumnsInItsTable(t *testing.T) {
+	var out bytes.Buffer
+	if err := Text(&out, NewFailover(header(), three(), "/runs/x")); err != nil {
+		t.Fatal(err)
+	}
+	table, _, _ := strings.Cut(out.String(), "\n\nlock gap:")
+	for line := range strings.Lines(table) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func TestJSON_HasTheNamesOfTheContract(t *testing.T) {
+	var out bytes.Buffer
+	if err := JSON(&out, NewFailover(header(), three(), "/runs/x")); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"schema", "kind", "provider", "election", "identity", "releaseOnCancel", "timing", "n", "trials", "predicted", "checks", "verdict", "run"} {
+		if _, ok := got[key]; !ok {
+			t.Errorf("the key %q is missing", key)
+		}
+	}
+	trial := got["trials"].([]any)[0].(map[string]any)
+	for _, key := range []string{"mode", "class", "winner", "gapSeconds", "lockGapSeconds", "overlapSeconds", "uncertaintySeconds", "phaseSeconds", "standbys",
+		"replacementStartSeconds", "holderBefore", "holderAfter", "transitionsBefore", "transitionsAfter", "wallT0", "instantsSeconds"} {
+		if _, ok := trial[key]; !ok {
+			t.Errorf("a trial lacks the key %q", key)
+		}
+	}
+	if got["kind"] != "Failover" || got["schema"] != "lab/v1" || got["verdict"] != string(check.Pass) {
+		t.Errorf("got kind %v, schema %v, verdict %v", got["kind"], got["schema"], got["verdict"])
+	}
+}
+
+func TestWhy_EveryClassHasASentence(t *testing.T) {
+	for class, part := range map[timeline.Class]string{
+		timeline.Released: "released", timeline.Expired: "nobody released", timeline.SameIdentity: "same identity",
+		timeline.Stolen: "somebody wrote", timeline.Deleted: "was deleted", timeline.Unknown: "not measured",
+	} {
+		if got := Why(timeline.Trial{Class: class, Void: "x", Mode: "kill"}, api.Default()); !strings.Contains(got, part) {
+			t.Errorf("%s: got %q, want it to say %q", class, got, part)
+		}
+	}
+}
+
+func TestWhy_AForcedDeleteThatDidNotReleaseShowsTheOperatorsError(t *testing.T) {
+	trial := timeline.Trial{Mode: "force-delete", Class: timeline.Expired, Winner: timeline.Standby, Errors: []string{"pod-a: Unauthorized"}}
+	if got := Why(trial, api.Default()); !strings.Contains(got, "Unauthorized") {
+		t.Errorf("got %q, want the operator's error in it", got)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	values := []float64{1, 2, 3, 4}
+	for q, want := range map[float64]float64{0: 1, 0.5: 2.5, 1: 4} {
+		if got := quantile(values, q); got != want {
+			t.Errorf("quantile %v: got %v, want %v", q, got, want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package timeline
+
+import (
+	"testing"
+	"time"
+
+	"academy.example/lab/operator/api"
+)
+
+// script builds a timeline in run seconds. The pods are called old, other (a standby) and new (a replacement).
+type script struct {
+	events []Event
+	trial  int
+}
+
+var epoch = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+
+func wall(t float64) time.Time { return epoch.Add(time.Duration(t * float64(time.Second))) }
+
+func (s *script) add(t float64, e Event) *script {
+	e.Seconds, e.Wall, e.Trial = t, wall(t), s.trial
+	s.events = append(s.events, e)
+	return s
+}
+
+func (s *script) lease(t float64, holder string, transitions int) *script {
+	return s.add(t, Event{Kind: LeaseSeen, Lease: &Lease{Holder: holder, LeaseDurationSeconds: 15, Transitions: transitions, RenewTime: wall(t - 0.004)}})
+}
+
+func (s *script) log(t float64, pod, message string) *script {
+	return s.add(t, Event{Kind: LogLine, Log: &Log{Pod: pod, UID: pod + "-uid", Time: wall(t - 0.001), Level: "INFO", Message: message}})
+}
+
+func (s *script) process(t float64, kind Kind, pod string) *script {
+	return s.add(t, Event{Kind: kind, Process: &Process{Pod: pod, UID: pod + "-uid"}})
+}
+
+func (s *script) fault(t float64, mode string) *script {
+	s.trial = 1
+	return s.add(t, Event{Kind: FaultIssued, Fault: &Fault{Mode: mode, Pod: "old", UID: "old-uid", Standbys: []string{"other"}}})
+}
+
+// steady is ten seconds of a healthy leader that renews every two seconds and works.
+func steady() *script {
+	s := &script{}
+	for t := 0.0; t < 10; t += 2 {
+		s.lease(t, "old", 3).log(t+0.1, "old", api.MessageReconcile).log(t+1, "other", api.MessageAttempt)
+	}
+	return s
+}
+
+func TestMeasure_Classes(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		script       *script
+		class        Class
+		winner       Winner
+		lock, gap    float64 // -1: not seen
+		overlap      float64
+		transitionsA int
+	}{
+		{"a release is an empty holder before the new one",
+			steady().fault(9, "graceful").log(9.05, "old", api.MessageSignal).lease(9.1, "", 3).process(9.12, ProcessGone, "old").
+				lease(10.5, "other", 4).log(10.51, "other", api.MessageReconcile),
+			Released, Standby, 1.4, 1.51, 0, 4},
+		{"no empty holder and the record ran out: expired",
+			steady().fault(9, "kill").process(9.01, ProcessGone, "old").lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
+			Expired, Standby, 14.99, 15.2, 0, 4},
+		{"a pod that was not there before is the replacement",
+			steady().fault(9, "kill").process(9.01, ProcessGone, "old").log(10.3, "new", api.MessageStarted).lease(25, "new", 4).log(25.1, "new", api.MessageReconcile),
+			Expired, Replacement, 15.99, 16.1, 0, 4},
+		{"the same name in the record again: no transition",
+			steady().fault(9, "crash").process(9.01, ProcessGone, "old").process(10.1, ProcessUp, "old").lease(10.3, "old", 3).log(10.31, "old", api.MessageReconcile),
+			SameIdentity, Same, 1.29, 1.31, 0, 3},
+		{"another holder while the record was valid: stolen",
+			steady().fault(9, "steal").lease(9.2, "thief", 4).log(9.3, "thief", api.MessageReconcile),
+			Stolen, Replacement, -1, 0.3, 0, 4},
+		{"the object went away: deleted",
+			steady().fault(9, "delete-lease").add(9.1, Event{Kind: LeaseGone}).lease(9.5, "other", 0).log(9.6, "other", api.MessageReconcile),
+			Deleted, Standby, -1, 0.6, 0, 0},
+		{"the old leader's work after the new one's first is an overlap",
+			steady().fault(9, "cut").lease(24, "other", 4).log(24.1, "other", api.MessageReconcile).log(26.1, "old", api.MessageReconcile),
+			Expired, Standby, -1, 15.1, 2, 4},
+		{"a renewal that was under way at the fault is no takeover",
+			steady().fault(9.999, "kill").lease(10.001, "old", 3).process(10.003, ProcessGone, "old").lease(25.5, "other", 4).log(25.6, "other", api.MessageReconcile),
+			Expired, Standby, 15.497, 15.601, 0, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Measure(c.script.events, 1)
+			if got.Class != c.class || got.Winner != c.winner {
+				t.Errorf("got %s by %s, want %s by %s", got.Class, got.Winner, c.class, c.winner)
+			}
+			figure(t, "lock gap", got.LockGapSeconds, c.lock)
+			figure(t, "gap", got.GapSeconds, c.gap)
+			figure(t, "overlap", got.OverlapSeconds, c.overlap)
+			if got.TransitionsAfter == nil || *got.TransitionsAfter != c.transitionsA {
+				t.Errorf("transitions after: got %v, want %d", got.TransitionsAfter, c.transitionsA)
+			}
+		})
+	}
+}
+
+func figure(t *testing.T, what string, got *float64, want float64) {
+	t.Helper()
+	switch {
+	case want < 0 && got != nil:
+		t.Errorf("%s: got %.3f, want not seen", what, *got)
+	case want >= 0 && got == nil:
+		t.Errorf("%s: not seen, want %.3f", what, want)
+	case want >= 0 && (*got-want > 1e-6 || want-*got > 1e-6):
+		t.Errorf("%s: got %.6f, want %.6f", what, *got, want)
+	}
+}
+
+func TestMeasure_UnknownIsNotAveraged(t *testing.T) {
+	for name, s := range map[string]*script{
+		"nobody took over":     steady().fault(9, "kill").process(9.01, ProcessGone, "old"),
+		"the watch had a hole": steady().fault(9, "kill").add(12, Event{Kind: WatchHole, Note: "lease"}).lease(24, "other", 4).log(24.1, "other", api.MessageReconcile),
+		"no fault was issued":  steady(),
+	} {
+		got := Measure(s.events, 1)
+		if got.Class != Unknown || got.Void == "" || got.Complete() {
+			t.Errorf("%s: got class %s, void %q; want unknown with a reason", name, got.Class, got.Void)
+		}
+	}
+}
+
+func TestMeasure_HoleAfterTheTakeoverDoesNotMatter(t *testing.T) {
+	s := steady().fault(9, "kill").process(9.01, ProcessGone, "old").lease(24, "other", 4).add(24.05, Event{Kind: WatchHole, Note: "pods"}).log(24.1, "other", api.MessageReconcile)
+	if got := Measure(s.events, 1); got.Class != Expired {
+		t.Errorf("got %s (%s), want expired", got.Class, got.Void)
+	}
+}
+
+func TestMeasure_Uncertainty(t *testing.T) {
+	got := Measure(steady().fault(9, "kill").events, 1)
+	figure(t, "uncertainty", got.UncertaintySeconds, 0.004) // what the script's renewals lag
+	far := steady()
+	for i := range far.events {
+		if l := far.events[i].Lease; l != nil {
+			l.RenewTime = l.RenewTime.Add(time.Hour)
+		}
+	}
+	if got := Measure(far.fault(9, "kill").events, 1); got.UncertaintySeconds != nil {
+		t.Errorf("renewals from a clock an hour ahead: got ±%.3f s, want none", *got.UncertaintySeconds)
+	}
+}
+
+func TestMeasure_EndsWithTheTrial(t *testing.T) {
+	s := steady().fault(9, "kill").add(20, Event{Kind: TrialEnded}).lease(24, "other", 4)
+	if got := Measure(s.events, 1); got.Class != Unknown {
+		t.Errorf("a takeover after the end of the trial: got %s, want unknown", got.Class)
+	}
+}
+
+func TestPodOf(t *testing.T) {
+	for identity, want := range map[string]string{"pod-a": "pod-a", "pod-a_1b2c": "pod-a", "": ""} {
+		if got := PodOf(identity); got != want {
+			t.Errorf("PodOf(%q): got %q, want %q", identity, got, want)
+		}
+	}
+}
