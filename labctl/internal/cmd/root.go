@@ -86,12 +86,15 @@ func selfName(arg string) string {
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "labctl",
-		Short:         "Time how long nobody leads: failovers of a leader-elected operator",
-		Long:          "labctl makes a Kubernetes control plane with academy-operator (two replicas, one Lease), takes the leader\naway in several ways, and measures how long nobody leads, beside the three configured durations.",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.ArbitraryArgs,
+		Use:               "labctl",
+		Short:             "Time how long nobody leads: failovers of a leader-elected operator",
+		Long:              "labctl makes a Kubernetes control plane with academy-operator (two replicas, one Lease), takes the leader\naway in several ways, and measures how long nobody leads, beside the three configured durations.",
+		PersistentPreRunE: func(*cobra.Command, []string) error { return provider.CheckName(a.name) },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+
+		SuggestionsMinimumDistance: 2,
+		Args:                       cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{command: "labctl", err: fmt.Errorf("unknown command %q%s", args[0], suggestion(c, args[0]))}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -13,6 +14,17 @@ import (
 
 // DefaultLab is the name of the lab when no --name is given.
 const DefaultLab = "lab"
+
+// CheckName refuses a name that can't be used for folders and Kubernetes contexts alike.
+func CheckName(name string) error {
+	if regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`).MatchString(name) {
+		return nil
+	}
+	return &Problem{
+		Err:  fmt.Errorf("lab name %q is not valid: up to 32 of a-z, 0-9 and -, starting and ending with a letter or digit", name),
+		Hint: "labctl up --name lab",
+	}
+}
 
 // ErrNoLab is returned by Find when no lab of that name runs.
 var ErrNoLab = errors.New("no lab is running")

@@ -18,16 +18,22 @@ func (p Provider) Down(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if absent(where.state) && absent(where.sockets) {
+		return nil
+	}
 	release, err := guardLab(where.guard, func() {})
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer func() {
+		release()
+		os.Remove(filepath.Dir(where.state)) // stays if another lab lives in it
+	}()
 	if err := stop(ctx, where); err != nil {
 		return err
 	}
 	for _, dir := range []string{where.state, where.sockets} {
-		if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+		if absent(dir) {
 			continue
 		}
 		if err := ownedPrivately(dir); err != nil {
@@ -38,6 +44,11 @@ func (p Provider) Down(ctx context.Context, name string) error {
 		}
 	}
 	return nil
+}
+
+func absent(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // stop ends the supervisor, which ends its children and the pods. It knows the supervisor by the lock it holds, so a

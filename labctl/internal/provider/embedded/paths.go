@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"syscall"
 
 	"academy.example/lab/labctl/internal/provider"
@@ -14,8 +13,6 @@ import (
 
 // maxSocketDir leaves room for the longest socket name below it: a socket path holds 108 bytes, 104 on macOS.
 const maxSocketDir = 60
-
-var validName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
 
 // paths are the folders and files of one lab.
 type paths struct {
@@ -26,11 +23,8 @@ type paths struct {
 
 // newPaths returns the paths of a lab; nothing is made yet.
 func newPaths(name string) (paths, error) {
-	if !validName.MatchString(name) {
-		return paths{}, &provider.Problem{
-			Err:  fmt.Errorf("lab name %q is not valid: up to 32 of a-z, 0-9 and -, starting and ending with a letter or digit", name),
-			Hint: "labctl up --name lab",
-		}
+	if err := provider.CheckName(name); err != nil {
+		return paths{}, err
 	}
 	base := os.Getenv("XDG_STATE_HOME")
 	if base == "" {

@@ -1,0 +1,27 @@
+package cmd
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"labctl": func() { os.Exit(Main(os.Args, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },
+	})
+}
+
+// TestTranscripts plays testdata/*.txtar: what a person types and reads where no lab runs.
+func TestTranscripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
+			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/data")
+			return nil
+		},
+	})
+}
