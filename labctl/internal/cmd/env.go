@@ -14,7 +14,7 @@ import (
 func (a *app) envCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "env",
-		Short: `Print PATH and KUBECONFIG for the shell: eval "$(labctl env)"`,
+		Short: `Print PATH, KUBECONFIG and KUBECACHEDIR for the shell: eval "$(labctl env)"`,
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return a.env(c) },
 	}
@@ -26,6 +26,8 @@ type envResult struct {
 	Kind       string `json:"kind"`
 	BinDir     string `json:"binDir"`
 	Kubeconfig string `json:"kubeconfig"`
+	// KubectlCache is where kubectl keeps what it learned of this API server; it goes with the lab.
+	KubectlCache string `json:"kubectlCache"`
 }
 
 func (a *app) env(c *cobra.Command) error {
@@ -37,12 +39,13 @@ func (a *app) env(c *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("find the folder of labctl: %w", err)
 	}
-	result := envResult{Schema: report.Schema, Kind: "Env", BinDir: filepath.Dir(self), Kubeconfig: l.Cluster.Kubeconfig}
+	result := envResult{Schema: report.Schema, Kind: "Env", BinDir: filepath.Dir(self), Kubeconfig: l.Cluster.Kubeconfig,
+		KubectlCache: filepath.Join(l.Cluster.StateDir, "kubectl")}
 	if a.json {
 		return report.JSON(a.streams.Out, result)
 	}
-	fmt.Fprintf(a.streams.Out, "export PATH=%s:\"$PATH\"\nexport KUBECONFIG=%s\n# type: eval \"$(%s)\"\n",
-		quote(result.BinDir), quote(result.Kubeconfig), a.typed("labctl env")+a.nameFlag())
+	fmt.Fprintf(a.streams.Out, "export PATH=%s:\"$PATH\"\nexport KUBECONFIG=%s\nexport KUBECACHEDIR=%s\n# type: eval \"$(%s)\"\n",
+		quote(result.BinDir), quote(result.Kubeconfig), quote(result.KubectlCache), a.typed("labctl env")+a.nameFlag())
 	return nil
 }
 

@@ -26,13 +26,17 @@ import (
 type Lab struct {
 	Provider   provider.Provider
 	Cluster    provider.Cluster
-	Client     kubernetes.Interface
+	Client     kubernetes.Interface // each request is bounded by requestLimit
 	Deployment replica.Deployment
 	// Say is told what is being waited for. It is never nil.
 	Say func(string)
 
-	config *rest.Config
+	config  *rest.Config
+	watcher kubernetes.Interface // without a bound: watches and logs stay open
 }
+
+// requestLimit bounds each request, so that an API server that hangs makes no command hang.
+const requestLimit = 10 * time.Second
 
 // Open finds a running lab. The error wraps provider.ErrNoLab if there is none.
 func Open(ctx context.Context, p provider.Provider, name string, say func(string)) (*Lab, error) {
@@ -48,12 +52,18 @@ func connect(p provider.Provider, cluster provider.Cluster, say func(string)) (*
 	if err != nil {
 		return nil, err
 	}
+	watcher, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to lab %s: %w", cluster.Name, err)
+	}
+	config = rest.CopyConfig(config)
+	config.Timeout = requestLimit
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to lab %s: %w", cluster.Name, err)
 	}
 	return &Lab{
-		Provider: p, Cluster: cluster, Client: client, config: config, Say: say,
+		Provider: p, Cluster: cluster, Client: client, config: config, watcher: watcher, Say: say,
 		Deployment: replica.Deployment{Client: client, Namespace: api.DefaultNamespace, Name: api.DefaultName},
 	}, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // observer returns an observer of the operator, its Lease, its work and, where the provider can tell, its processes.
 func (l *Lab) observer(state replica.State) *observe.Observer {
-	config := observe.Config{Client: l.Client, Namespace: l.Deployment.Namespace, Lease: state.Settings.LeaseName,
+	config := observe.Config{Client: l.watcher, Namespace: l.Deployment.Namespace, Lease: state.Settings.LeaseName,
 		Pods: state.Selector, Work: api.LabelWork + "=true", Logs: true}
 	if watcher, ok := l.Provider.(provider.ProcessWatcher); ok {
 		config.Processes = processes(watcher, l.Cluster, l.Deployment.Namespace)
