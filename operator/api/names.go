@@ -31,7 +31,7 @@ const (
 const (
 	MessageStarted       = "operator started"      // configuration: timing, election, lease, …
 	MessageSignal        = "signal received"       // signal
-	MessageAttempt       = "attempting to acquire" // holder, attempt: one line for each attempt that did not succeed
+	MessageAttempt       = "attempting to acquire" // attempt, holder if it was held: one line for each attempt that did not succeed
 	MessageAcquired      = "acquired lease"        // the write that made this process holder was answered
 	MessageStartedLead   = "started leading"       // OnStartedLeading was called
 	MessageReconcile     = "reconcile"             // sequence, transition (null until read), key: each tick while leading, before its write

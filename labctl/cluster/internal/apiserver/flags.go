@@ -1,0 +1,56 @@
+// Package apiserver runs a kube-apiserver for a cluster on loopback and tells when it can be used.
+package apiserver
+
+import (
+	"strconv"
+
+	"academy.example/lab/labctl/cluster/internal/etcd"
+	"academy.example/lab/labctl/cluster/internal/pki"
+)
+
+// ServiceRange and ServiceIP are the service network and the `kubernetes` service's address in it.
+const (
+	ServiceRange = "10.96.0.0/16"
+	ServiceIP    = "10.96.0.1"
+)
+
+// Config is what differs from one cluster to the next.
+type Config struct {
+	Port       int // on 127.0.0.1
+	EtcdSocket string
+	Files      pki.Files
+}
+
+// Flags returns the whole command line of the API server, without the program name.
+func Flags(cfg Config) []string {
+	return []string{
+		"--v=0",
+		"--profiling=false",
+
+		"--etcd-servers=" + etcd.Endpoint(cfg.EtcdSocket),
+
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(cfg.Port),
+		// A loopback address may not be advertised. Nothing is: pods come in through relays on the host, and
+		// without this flag the start fails on a host that has no network.
+		"--advertise-address=192.0.2.2",
+		"--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=" + ServiceRange,
+		"--tls-cert-file=" + cfg.Files.API.Cert,
+		"--tls-private-key-file=" + cfg.Files.API.Key,
+
+		"--client-ca-file=" + cfg.Files.CA.Cert,
+		"--authorization-mode=RBAC",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + cfg.Files.ServiceAccount.Cert,
+		"--service-account-signing-key-file=" + cfg.Files.ServiceAccount.Key,
+
+		"--kubelet-client-certificate=" + cfg.Files.Kubelet.Cert,
+		"--kubelet-client-key=" + cfg.Files.Kubelet.Key,
+		"--kubelet-certificate-authority=" + cfg.Files.CA.Cert,
+		"--kubelet-preferred-address-types=InternalIP",
+
+		// The plugin taints every new node, and only the node lifecycle controller, which does not run, removes that.
+		"--disable-admission-plugins=TaintNodesByCondition",
+	}
+}

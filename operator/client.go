@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"academy.example/lab/operator/api"
+)
+
+// group is one client with its own rate limit: core for the work objects, coordination for Leases.
+type group struct {
+	core         corev1.CoreV1Interface
+	coordination coordinationv1.CoordinationV1Interface
+}
+
+// clients are two, so that busy work never makes a renewal wait in a shared rate limiter.
+type clients struct{ lock, work group }
+
+// connect makes the clients. It sends no request.
+func connect(kubeconfig string, getenv func(string) string, log *slog.Logger) (clients, error) {
+	config, err := restConfig(kubeconfig, getenv)
+	if err != nil {
+		return clients{}, err
+	}
+	config.Wrap(tellForbidden(log))
+
+	// The course takes the configuration as it is. It sets no time-out: a request for the Lease ends with the deadline
+	// around it, and a standby's attempts have none.
+	lock := rest.CopyConfig(config)
+	lock.UserAgent = api.Program + "/lock"
+
+	// A tick every 100 ms reads and writes one object, and client-go's own limit is 5 requests a second.
+	work := rest.CopyConfig(config)
+	work.UserAgent = api.Program + "/work"
+	work.QPS, work.Burst = 100, 200
+
+	var c clients
+	if c.lock, err = newGroup(lock); err != nil {
+		return clients{}, err
+	}
+	if c.work, err = newGroup(work); err != nil {
+		return clients{}, err
+	}
+	return c, nil
+}
+
+func newGroup(config *rest.Config) (group, error) {
+	core, err := corev1.NewForConfig(config)
+	if err != nil {
+		return group{}, fmt.Errorf("make client: %w", err)
+	}
+	coordination, err := coordinationv1.NewForConfig(config)
+	if err != nil {
+		return group{}, fmt.Errorf("make client: %w", err)
+	}
+	return group{core, coordination}, nil
+}
+
+// restConfig finds the API server: --kubeconfig, then KUBECONFIG, then the service account of the pod.
+func restConfig(kubeconfig string, getenv func(string) string) (*rest.Config, error) {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
+	if kubeconfig == "" {
+		rules.Precedence = filepath.SplitList(getenv(clientcmd.RecommendedConfigPathEnvVar))
+	}
+	hint := fmt.Sprintf("--%s=FILE, or: export KUBECONFIG=\"$(labctl kubeconfig)\"", api.FlagKubeconfig)
+	if kubeconfig == "" && len(rules.Precedence) == 0 {
+		config, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return nil, api.Problem{What: "no kubeconfig is named, and this is not a pod with a service account", Hint: hint}
+		}
+		if err != nil {
+			return nil, api.Problem{What: fmt.Sprintf("read service account: %v", err), Hint: hint}
+		}
+		return config, nil
+	}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, api.Problem{What: fmt.Sprintf("read kubeconfig: %v", err), Hint: hint}
+	}
+	return config, nil
+}

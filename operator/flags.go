@@ -1,0 +1,102 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+
+	"academy.example/lab/operator/api"
+	"academy.example/lab/operator/lease/election"
+)
+
+// options is the command line after parsing.
+type options struct {
+	lock           election.Config
+	election       string
+	identitySource string
+	onLoss         string
+	address        string
+	kubeconfig     string
+	podNamespace   string // of the work objects
+}
+
+// parse reads flags and environment. The error joins everything that is wrong, or is flag.ErrHelp.
+func parse(args []string, getenv func(string) string, usage io.Writer) (options, error) {
+	o := options{podNamespace: cmp.Or(getenv(api.EnvPodNamespace), api.DefaultNamespace)}
+	identity := ""
+	fs := flag.NewFlagSet(api.Program, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	define(fs, &o, &identity, getenv)
+
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(usage)
+			fmt.Fprintf(usage, "Usage: %s [flags]\n       %s %s\n\n", api.Program, api.Program, api.ExitCommand)
+			fs.PrintDefaults()
+			return o, err
+		}
+		return o, api.Problem{What: err.Error(), Hint: api.Program + " --help"}
+	}
+	var problems []error
+	if fs.NArg() > 0 {
+		problems = append(problems, api.Problem{What: fmt.Sprintf("argument %q is not understood", fs.Arg(0)), Hint: api.Program + " --help"})
+	}
+	name, source, err := election.Identity(identity, getenv)
+	if err != nil {
+		problems = append(problems, err)
+		name = "unknown" // reported already
+	}
+	o.lock.Identity, o.identitySource = name, source
+	problems = append(problems, checkElection(o), o.lock.Validate())
+	if _, _, err := net.SplitHostPort(o.address); err != nil {
+		problems = append(problems, api.Problem{
+			What: fmt.Sprintf("--%s: %v", api.FlagBindAddress, err),
+			Hint: fmt.Sprintf("--%s=127.0.0.1:%d", api.FlagBindAddress, api.DefaultPort),
+		})
+	}
+	return o, errors.Join(problems...)
+}
+
+func define(fs *flag.FlagSet, o *options, identity *string, getenv func(string) string) {
+	timing := api.Default()
+	fs.DurationVar(&o.lock.Timing.LeaseDuration, api.FlagLeaseDuration, timing.LeaseDuration, "how long a standby waits after the last renewal it saw")
+	fs.DurationVar(&o.lock.Timing.RenewDeadline, api.FlagRenewDeadline, timing.RenewDeadline, "how long the leader tries to renew before it gives up")
+	fs.DurationVar(&o.lock.Timing.RetryPeriod, api.FlagRetryPeriod, timing.RetryPeriod, "wait between two attempts")
+	fs.StringVar(&o.lock.Name, api.FlagLeaseName, api.DefaultName, "name of the Lease")
+	fs.StringVar(&o.lock.Namespace, api.FlagLeaseNamespace, o.podNamespace, "namespace of the Lease")
+	fs.BoolVar(&o.lock.ReleaseOnCancel, api.FlagReleaseOnCancel, true, "give the Lease back when asked to stop")
+	fs.StringVar(&o.election, api.FlagElection, api.ElectionPlain, api.ElectionPlain+": the course's recipe; "+api.ElectionGuarded+": not built yet")
+	fs.StringVar(identity, api.FlagIdentity, api.IdentityPod, api.IdentityPod+": the pod's name; "+api.IdentityPodUUID+": a new one for each process")
+	fs.StringVar(&o.onLoss, api.FlagOnLoss, api.OnLossExit, api.OnLossExit+", or "+api.OnLossRejoin+" with --"+api.FlagElection+"="+api.ElectionGuarded)
+	fs.StringVar(&o.address, api.FlagBindAddress, net.JoinHostPort(cmp.Or(getenv(api.EnvPodIP), "127.0.0.1"), strconv.Itoa(api.DefaultPort)), "address of probes and metrics")
+	fs.StringVar(&o.kubeconfig, api.FlagKubeconfig, "", "path of a kubeconfig; otherwise the variable KUBECONFIG, otherwise the pod's service account")
+}
+
+// checkElection refuses the kinds of election and of loss that this operator does not have.
+func checkElection(o options) error {
+	var problems []error
+	plain := fmt.Sprintf("--%s=%s", api.FlagElection, api.ElectionPlain)
+	switch o.election {
+	case api.ElectionPlain:
+	case api.ElectionGuarded:
+		problems = append(problems, api.Problem{What: fmt.Sprintf("--%s=%s is not built yet", api.FlagElection, o.election), Hint: plain})
+	default:
+		problems = append(problems, api.Problem{What: fmt.Sprintf("--%s=%s is unknown", api.FlagElection, o.election), Hint: plain})
+	}
+	exit := fmt.Sprintf("--%s=%s", api.FlagOnLoss, api.OnLossExit)
+	switch o.onLoss {
+	case api.OnLossExit:
+	case api.OnLossRejoin:
+		problems = append(problems, api.Problem{
+			What: fmt.Sprintf("--%s=%s belongs to --%s=%s, which is not built yet", api.FlagOnLoss, o.onLoss, api.FlagElection, api.ElectionGuarded),
+			Hint: exit,
+		})
+	default:
+		problems = append(problems, api.Problem{What: fmt.Sprintf("--%s=%s is unknown", api.FlagOnLoss, o.onLoss), Hint: exit})
+	}
+	return errors.Join(problems...)
+}
