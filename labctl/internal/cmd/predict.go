@@ -61,13 +61,13 @@ func (a *app) predict(c *cobra.Command, f predictFlags) error {
 	if a.json {
 		return report.JSON(a.streams.Out, result)
 	}
-	return a.printPrediction(result)
+	return a.printPrediction(result, header.ReplacementStart())
 }
 
-func (a *app) printPrediction(result predictResult) error {
+func (a *app) printPrediction(result predictResult, replacement float64) error {
 	out := a.streams.Out
 	fmt.Fprintf(out, "LeaseDuration %s   RenewDeadline %s   RetryPeriod %s   standbys %d\n", result.Timing.LeaseDuration, result.Timing.RenewDeadline, result.Timing.RetryPeriod, result.Standbys)
-	fmt.Fprintf(out, "how long nobody can hold the Lease, from the protocol alone (API latency 0, a replacement polls after %.1f s):\n\n", embedded.DefaultPodStartLatency.Seconds())
+	fmt.Fprintf(out, "how long nobody can hold the Lease, from the protocol alone (API latency 0, a replacement pod first polls after %.2f s):\n\n", replacement)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WHAT IS DONE\tRANGE\tMEAN\t95% WITHIN")
 	for _, d := range fault.Modes() {

@@ -61,13 +61,16 @@ func NewFailover(h Header, trials []timeline.Trial, run string) Failover {
 }
 
 // replacementWork is what a replacement needs beside the node's start latency until its first poll: it is made, bound,
-// started and connected. Measured on the embedded cluster; see docs/measuring.md.
-const replacementWork = 0.2
+// started and connected. See docs/measuring.md.
+const replacementWork = 0.15
+
+// ReplacementStart is when a replacement first polls, in seconds after the fault, as the model takes it.
+func (h Header) ReplacementStart() float64 { return h.PodStartLatencySeconds + replacementWork }
 
 // Input is what the model needs to know of a trial of this run.
 func (h Header) Input(m fault.Mode, standbys int) gap.Input {
 	return gap.Input{
-		Timing: h.Timing, Mode: m, Standbys: standbys, ReplacementStart: h.PodStartLatencySeconds + replacementWork,
+		Timing: h.Timing, Mode: m, Standbys: standbys, ReplacementStart: h.ReplacementStart(),
 		KeepsLease: !h.ReleaseOnCancel, UniqueIdentity: h.Identity == api.IdentityPodUUID,
 	}
 }
