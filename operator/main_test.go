@@ -162,8 +162,8 @@ func TestAReplicaWithoutAnyVerbIsLoudAndStops(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if c := <-code; c != api.ExitReleased {
-		t.Errorf("got exit code %d, want %d", c, api.ExitReleased)
+	if c := <-code; c != api.ExitStopped {
+		t.Errorf("got exit code %d, want %d", c, api.ExitStopped)
 	}
 	for _, message := range []string{api.MessageStarted, api.MessageServing, api.MessageExiting} {
 		if line := log.Last(message); line == nil || line[api.KeyIdentity] != "a" {

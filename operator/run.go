@@ -53,7 +53,7 @@ func runReplica(ctx context.Context, p process) error {
 		Work:   worker.Lead,
 		Log:    log,
 		Exit: func(code int) {
-			if code == api.ExitReleased {
+			if code == api.ExitStopped && o.lock.ReleaseOnCancel {
 				server.Shutdown() // nobody waits for the lease any more, so answers under way may finish
 			}
 			log.Info(api.MessageExiting, api.KeyCode, code)

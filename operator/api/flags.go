@@ -37,7 +37,7 @@ const (
 
 // Exit codes of academy-operator.
 const (
-	ExitReleased   = 0 // asked to stop; the lease, if held, was given back (unless release is off)
+	ExitStopped    = 0 // asked to stop; whether a held lease was given back is in the log and in the Lease
 	ExitLost       = 1 // leadership was lost
 	ExitCannotRun  = 3 // configuration or environment; the reasons are on stderr
 	ExitUnreleased = 4 // exit-without-release

@@ -121,5 +121,14 @@ func (t Timing) Validate() error {
 	return errors.Join(problems...)
 }
 
+// Repaired returns the nearest timing above t that Validate accepts.
+func (t Timing) Repaired() Timing {
+	up := func(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+	t.RetryPeriod = max(up(t.RetryPeriod), time.Second)
+	t.RenewDeadline = max(up(t.RenewDeadline), wholeSecondsAbove(time.Duration(jitterFactor*float64(t.RetryPeriod))))
+	t.LeaseDuration = max(up(t.LeaseDuration), wholeSecondsAbove(t.RenewDeadline+t.RetryPeriod))
+	return t
+}
+
 // wholeSecondsAbove returns the least whole number of seconds that is greater than d.
 func wholeSecondsAbove(d time.Duration) time.Duration { return d.Truncate(time.Second) + time.Second }

@@ -87,3 +87,16 @@ func TestTiming_JSONNamesTheUnit(t *testing.T) {
 		t.Fatal("got no error for a duration that is text")
 	}
 }
+
+func TestRepaired(t *testing.T) {
+	for in, want := range map[string]string{"15/10/2": "15/10/2", "1/2/3": "8/4/3", "15/14/2": "17/14/2", "1.5/1.2/0.4": "4/2/1", "0/0/0": "4/2/1"} {
+		timing, err := Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := timing.Repaired()
+		if got.String() != want || got.Validate() != nil {
+			t.Errorf("%s: got %s (%v), want %s", in, got, got.Validate(), want)
+		}
+	}
+}

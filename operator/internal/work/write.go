@@ -69,6 +69,9 @@ func (w *Worker) write(t *term, key string) {
 	}
 }
 
+// The stamp tells terms apart, not leaders: where two terms have the same number, as 0 before and 0 after a fresh Lease
+// was deleted, only the precondition on the version read is left.
+
 // later says why an object belongs to a later term than transition, or returns "".
 func later(object *core.ConfigMap, transition int64) string {
 	written, err := strconv.ParseInt(object.Annotations[api.AnnotationTransition], 10, 64)

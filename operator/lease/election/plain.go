@@ -32,7 +32,7 @@ type Plain struct {
 	// Work is everything that only a leader may do. It must return soon after its context is cancelled.
 	Work func(ctx context.Context)
 
-	// Exit ends the process: os.Exit in the operator. The code is api.ExitReleased or api.ExitLost.
+	// Exit ends the process: os.Exit in the operator. The code is api.ExitStopped or api.ExitLost.
 	Exit func(code int)
 
 	// Log takes one line for each change of belief.
@@ -76,7 +76,7 @@ func (p Plain) Run(ctx context.Context) {
 					p.Log.Info(api.MessageStoppedLead)
 				}
 				if ctx.Err() != nil {
-					p.Exit(api.ExitReleased) // asked to stop; by the third rule the lease is handed back already
+					p.Exit(api.ExitStopped) // asked to stop; by the third rule the lease was handed back, if the API server took it
 					return
 				}
 				p.Exit(api.ExitLost) // the kubelet restarts the container, which contends afresh

@@ -35,7 +35,7 @@ func TestWorkersStopWhenAskedToStop(t *testing.T) {
 		time.Sleep(time.Minute)
 		a.stop()
 		synctest.Wait()
-		a.mustHaveEnded(t, api.ExitReleased)
+		a.mustHaveEnded(t, api.ExitStopped)
 		if stopped := <-a.stopped; !stopped.Equal(time.Now()) {
 			t.Errorf("workers stopped %s after the request to stop, want at once", time.Until(stopped))
 		}
@@ -80,7 +80,7 @@ func TestReleaseLeavesAnEmptyHolder(t *testing.T) {
 		stopped := time.Now()
 		a.stop()
 		synctest.Wait()
-		a.mustHaveEnded(t, api.ExitReleased)
+		a.mustHaveEnded(t, api.ExitStopped)
 		if holder := *store.Lease(namespace, name).Spec.HolderIdentity; holder != "" {
 			t.Errorf("got holder %q after a release, want none", holder)
 		}
@@ -110,7 +110,7 @@ func TestWithoutReleaseTheStandbyWaitsForTheExpiry(t *testing.T) {
 		if gap := time.Since(stopped); gap < low || gap > high {
 			t.Errorf("standby led after %s, want %s to %s", gap, low, high)
 		}
-		a.mustHaveEnded(t, api.ExitReleased)
+		a.mustHaveEnded(t, api.ExitStopped)
 		b.stop()
 	})
 }
@@ -130,7 +130,7 @@ func TestStandbyNeverWorksButTellsItsAttempts(t *testing.T) {
 		}
 		b.stop()
 		synctest.Wait()
-		b.mustHaveEnded(t, api.ExitReleased)
+		b.mustHaveEnded(t, api.ExitStopped)
 		for _, message := range []string{api.MessageStartedLead, api.MessageStoppedLead} {
 			if b.log.Count(message) != 0 {
 				t.Errorf("a standby that never led says %q", message)
@@ -209,6 +209,6 @@ func TestACandidateIsStoppedBeforeItEverReachedTheLease(t *testing.T) {
 		cancel()
 		a := startIn(ctx, new(electiontest.Store), candidate{name: "a", release: true})
 		synctest.Wait()
-		a.mustHaveEnded(t, api.ExitReleased)
+		a.mustHaveEnded(t, api.ExitStopped)
 	})
 }

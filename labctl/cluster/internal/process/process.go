@@ -104,8 +104,11 @@ func (p *Process) live(started chan<- error) {
 	}
 	_ = p.cmd.Wait() // how it ended is in ProcessState
 	if at.IsZero() {
+		// It is reaped, so its number may be another's: what it left in its group is left alone.
 		at = time.Now()
-		p.endGroup()
+		p.mu.Lock()
+		p.ended = true
+		p.mu.Unlock()
 	}
 	p.exit = exitOf(p.cmd.ProcessState, at)
 	close(p.done)

@@ -120,7 +120,7 @@ func (f *Folder) acquire() error {
 	if err != nil {
 		return &Problem{fmt.Errorf("lock state folder: %w", err), "look at the folder's owner and free space"}
 	}
-	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = flock(lock)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		_ = lock.Close()
 		who := "another academy-cluster"
@@ -134,7 +134,23 @@ func (f *Folder) acquire() error {
 		return &Problem{fmt.Errorf("lock state folder: %w", err), "give --state a folder on a local file system"}
 	}
 	f.lock = lock
-	return nil
+	// Whoever must end this process finds its number here even if cluster.json is lost.
+	if err = lock.Truncate(0); err == nil {
+		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+	}
+	return err
+}
+
+// flock takes the lock. Those who only look take it for a moment, too, so one refusal is not believed.
+func flock(lock *os.File) error {
+	const tries, pause = 10, 10 * time.Millisecond
+	for n := 1; ; n++ {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || n == tries {
+			return err
+		}
+		time.Sleep(pause)
+	}
 }
 
 // checkFormat refuses data that this program did not write, or wrote with another minor version of Kubernetes.
