@@ -1,13 +1,12 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"academy.example/lab/labctl/internal/lab"
-	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
 )
 
@@ -30,17 +29,18 @@ type downResult struct {
 }
 
 func (a *app) down(c *cobra.Command) error {
+	a.left = "labctl down" + a.nameFlag()
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
-	show.Say("removing lab " + a.name)
+	show.Say(fmt.Sprintf("removing lab %q", a.name))
 	found := false
 	for _, p := range a.providers {
-		_, err := p.Find(c.Context(), a.name)
-		found = found || !errors.Is(err, provider.ErrNoLab)
-		if err := p.Down(c.Context(), a.name); err != nil {
+		was, err := p.Down(c.Context(), a.name, show.Say)
+		if err != nil {
 			show.Stop()
 			return err
 		}
+		found = found || was
 	}
 	show.Stop()
 	if a.json {
@@ -51,9 +51,12 @@ func (a *app) down(c *cobra.Command) error {
 		return err
 	}
 	if !found {
-		fmt.Fprintf(a.streams.Out, "there was no lab %s; nothing is left of it\n", a.name)
+		fmt.Fprintf(a.streams.Out, "there was no lab %q; nothing is left of it\n", a.name)
 		return nil
 	}
-	fmt.Fprintf(a.streams.Out, "lab %s is gone: no process, socket or state is left. Recorded runs stay in %s\n", a.name, runs)
+	fmt.Fprintf(a.streams.Out, "lab %q is removed: no process, socket or state is left. Recorded runs stay in %s\n", a.name, runs)
+	if os.Getenv("KUBECACHEDIR") != "" {
+		fmt.Fprintf(a.streams.Out, "this shell still has the lab's KUBECONFIG; it works again after %s, or type: unset KUBECONFIG KUBECACHEDIR\n", a.typed("labctl up")+a.nameFlag())
+	}
 	return nil
 }

@@ -81,10 +81,7 @@ func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
 		return usage("--time-limit %s is negative", f.limit)
 	}
 	if f.timing != "" {
-		t, err := api.Parse(f.timing)
-		if err == nil {
-			err = t.Validate()
-		}
+		t, err := parseTiming(c.CommandPath(), f.timing)
 		if err != nil {
 			return o, err
 		}
@@ -110,6 +107,7 @@ func (a *app) failover(c *cobra.Command, f failoverFlags) error {
 		ctx, cancel = context.WithTimeout(ctx, f.limit)
 		defer cancel()
 	}
+	a.left = "labctl status" + a.nameFlag()
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
 	l, err := a.open(ctx, show.Say)
@@ -135,7 +133,7 @@ func (a *app) failover(c *cobra.Command, f failoverFlags) error {
 // ended tells a run that reached its limit from one that was interrupted or failed.
 func (a *app) ended(ctx context.Context, c *cobra.Command, f failoverFlags, err error) error {
 	if f.limit > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) && c.Context().Err() == nil {
-		a.message(fmt.Sprintf("the time limit of %s was reached; the trials done so far are recorded", f.limit), "labctl failover --time-limit "+(2*f.limit).String())
+		a.message(fmt.Sprintf("the time limit of %s was reached", f.limit), a.again("--time-limit"))
 		return verdictError{ExitTimeLimit}
 	}
 	return err
@@ -148,7 +146,13 @@ func (a *app) printFailover(result report.Failover) error {
 	if err := report.Text(a.streams.Out, result); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.streams.Out, "record: %s\nnext: %s\n", result.Run, a.typed("labctl failover --mode graceful,force-delete,kill --trials 3 --timing fast")+a.nameFlag())
+	fmt.Fprintf(a.streams.Out, "record: %s\n", result.Run)
+	next := "labctl failover --force --trials 10 --timing fast"
+	if result.Timing != api.Default() {
+		fmt.Fprintf(a.streams.Out, "the operator keeps %s; back to 15/10/2: %s\n", result.Timing, a.typed("labctl failover --timing default")+a.nameFlag())
+		next = "labctl failover --mode crash"
+	}
+	_, err := fmt.Fprintf(a.streams.Out, "next: %s\n", a.typed(next)+a.nameFlag())
 	return err
 }
 

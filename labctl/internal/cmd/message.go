@@ -68,10 +68,29 @@ func (a *app) report(err error) {
 		a.message(err.Error(), "labctl doctor")
 	}
 	if a.debug {
-		for e := err; e != nil; e = errors.Unwrap(e) {
-			fmt.Fprintf(a.streams.Err, "debug: %T: %v\n", e, e)
+		a.chain(err)
+	}
+}
+
+// chain prints an error and all that it wraps.
+func (a *app) chain(err error) {
+	fmt.Fprintf(a.streams.Err, "debug: %T: %v\n", err, err)
+	for _, inner := range wrapped(err) {
+		a.chain(inner)
+	}
+}
+
+// wrapped returns what an error wraps or joins.
+func wrapped(err error) []error {
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		return e.Unwrap()
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			return []error{inner}
 		}
 	}
+	return nil
 }
 
 func (a *app) message(what, hint string) {
@@ -92,19 +111,34 @@ func (a *app) typed(command string) string {
 	return strings.Join(words, " ")
 }
 
+// again is the command as it was typed, without one flag.
+func (a *app) again(without string) string {
+	words := []string{"labctl"}
+	for i := 0; i < len(a.args); i++ {
+		switch {
+		case a.args[i] == without:
+			i++
+		case strings.HasPrefix(a.args[i], without+"="):
+		default:
+			words = append(words, a.args[i])
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // unreachable reports whether err is a connection that could not be made or broke.
 func unreachable(err error) bool {
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// root returns the innermost error.
+// root returns the innermost error, of joined ones the first.
 func root(err error) error {
 	for {
-		next := errors.Unwrap(err)
-		if next == nil {
+		inner := wrapped(err)
+		if len(inner) == 0 {
 			return err
 		}
-		err = next
+		err = inner[0]
 	}
 }

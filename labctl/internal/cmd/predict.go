@@ -41,10 +41,7 @@ type predictResult struct {
 }
 
 func (a *app) predict(c *cobra.Command, f predictFlags) error {
-	timing, err := api.Parse(f.timing)
-	if err == nil {
-		err = timing.Validate()
-	}
+	timing, err := parseTiming(c.CommandPath(), f.timing)
 	if err != nil {
 		return err
 	}

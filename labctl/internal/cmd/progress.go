@@ -73,6 +73,9 @@ func (p *progress) Stop() {
 	p.done.Wait()
 }
 
+// room is left free at the end of the line for the ^C that a terminal echoes.
+const room = 4
+
 func (p *progress) spin() {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -94,10 +97,10 @@ func (p *progress) draw(frame rune) {
 	if p.text == "" {
 		return
 	}
-	line := fmt.Sprintf("%c %s  %.1f s", frame, p.text, time.Since(p.since).Seconds())
+	line := fmt.Sprintf("%c %4.1f s  %s", frame, time.Since(p.since).Seconds(), p.text)
 	if f, ok := p.out.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && len([]rune(line)) >= width && width > 1 {
-			line = string([]rune(line)[:width-1])
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && len([]rune(line)) > width-room && width > room {
+			line = string([]rune(line)[:width-room])
 		}
 	}
 	fmt.Fprintf(p.out, "\r\033[K%s", line)

@@ -44,9 +44,12 @@ func Main(args []string, streams Streams) int {
 
 // app is what every command shares.
 type app struct {
-	streams   Streams
-	self      string // how labctl was called, for hints that can be typed
-	name      string // --name
+	streams Streams
+	self    string   // how labctl was called, for hints that can be typed
+	args    []string // as typed, without the program
+	name    string   // --name
+	// left is what to type after an interrupt, for a command that may leave something half done.
+	left      string
 	json      bool
 	debug     bool
 	providers []provider.Provider
@@ -54,7 +57,7 @@ type app struct {
 
 // Run runs labctl with args (args[0] is the program) and returns the exit code. It never calls os.Exit.
 func Run(ctx context.Context, args []string, streams Streams) int {
-	a := &app{streams: streams, self: selfName(args[0]), providers: providers()}
+	a := &app{streams: streams, self: selfName(args[0]), args: args[1:], providers: providers()}
 	root := a.root()
 	root.SetArgs(args[1:])
 	root.SetIn(streams.In)
@@ -65,7 +68,7 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		return ExitPass
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		a.message("interrupted", "")
+		a.message("interrupted", a.left)
 		return ExitInterrupted
 	}
 	var verdict verdictError

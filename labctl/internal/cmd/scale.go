@@ -31,6 +31,7 @@ func (a *app) scale(c *cobra.Command, word string) error {
 	if err := checkReplicas(n); err != nil {
 		return err
 	}
+	a.left = "labctl status" + a.nameFlag()
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
 	l, err := a.open(c.Context(), show.Say)
@@ -52,7 +53,7 @@ func (a *app) scale(c *cobra.Command, word string) error {
 	if a.json {
 		return report.JSON(a.streams.Out, s)
 	}
-	fmt.Fprintf(a.streams.Out, "the operator runs with %d replicas; the same with kubectl:\n  kubectl -n %s scale deploy %s --replicas=%d\n", n, l.Deployment.Namespace, l.Deployment.Name, n)
+	fmt.Fprintf(a.streams.Out, "the operator is scaled to %d; the same with kubectl:\n  kubectl -n %s scale deploy %s --replicas=%d\n", n, l.Deployment.Namespace, l.Deployment.Name, n)
 	a.printStatus(s)
 	return nil
 }

@@ -45,9 +45,9 @@ func (a *app) status(ctx context.Context) error {
 	if a.json {
 		return report.JSON(a.streams.Out, s)
 	}
-	fmt.Fprintf(a.streams.Out, "lab %s: provider %s, Kubernetes %s at %s\n", s.Name, s.Provider, s.Kubernetes, s.Server)
+	fmt.Fprintf(a.streams.Out, "lab %q: provider %s, Kubernetes %s at %s\n", s.Name, s.Provider, s.Kubernetes, s.Server)
 	a.printStatus(s)
-	fmt.Fprintf(a.streams.Out, "\nnext: %s\n", a.typed("labctl failover --force")+a.nameFlag())
+	fmt.Fprintf(a.streams.Out, "\nnext: %s\n", a.typed(s.Next())+a.nameFlag())
 	return nil
 }
 
@@ -67,6 +67,9 @@ func (a *app) printStatus(s lab.Status) {
 			age = fmt.Sprintf("renewed %.1f s ago", *s.RenewAgeSeconds)
 		}
 		fmt.Fprintf(out, "Lease %s/%s is held by %s, %s; leaseTransitions %d\n", s.Namespace, s.Settings.LeaseName, s.Lease.Holder, age, s.Lease.Transitions)
+		if s.HolderGone {
+			fmt.Fprintf(out, "that pod is gone: nobody leads. A candidate may take the Lease %ds after it last saw it change\n", s.Lease.LeaseDurationSeconds)
+		}
 	}
 	fmt.Fprintf(out, "%d of %d replicas ready\n", s.Ready, s.Replicas)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

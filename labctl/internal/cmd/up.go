@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,7 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 		return err
 	}
 	fmt.Fprintf(a.streams.Err, "provider %s, %s\n", p.Name(), why)
+	a.left = "labctl down" + a.nameFlag()
 	begun := time.Now()
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
@@ -71,11 +73,29 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 		return report.JSON(a.streams.Out, upResult{Status: status, Seconds: took.Seconds()})
 	}
 	out := a.streams.Out
-	fmt.Fprintf(out, "lab %s is up after %.1f s: Kubernetes %s at %s\n", status.Name, took.Seconds(), status.Kubernetes, status.Server)
+	if l.Cluster.Started {
+		fmt.Fprintf(out, "lab %q is up after %.1f s: Kubernetes %s at %s\n", status.Name, took.Seconds(), status.Kubernetes, status.Server)
+	} else {
+		fmt.Fprintf(out, "lab %q was up already: Kubernetes %s at %s\n", status.Name, status.Kubernetes, status.Server)
+	}
 	a.printStatus(status)
-	fmt.Fprintf(out, "\nnext:\n  %-34s use kubectl with this lab\n  %-34s take the leader away and time it\n  %-34s remove the lab\n",
-		`eval "$(`+a.typed("labctl env")+a.nameFlag()+`)"`, a.typed("labctl failover --force")+a.nameFlag(), a.typed("labctl down")+a.nameFlag())
-	return nil
+	fmt.Fprintln(out, "\nnext:")
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(table, "  eval \"$(%s)\"\tuse kubectl with this lab\n", a.typed("labctl env")+a.nameFlag())
+	fmt.Fprintf(table, "  %s\t%s\n", a.typed(status.Next())+a.nameFlag(), nextMeans(status.Next()))
+	fmt.Fprintf(table, "  %s\tremove the lab\n", a.typed("labctl down")+a.nameFlag())
+	return table.Flush()
+}
+
+func nextMeans(next string) string {
+	switch next {
+	case "labctl failover --force":
+		return "take the leader away and time it"
+	case "labctl status":
+		return "see whether somebody leads by now"
+	default:
+		return "give the operator two replicas"
+	}
 }
 
 // nameFlag is " --name X" where the lab is not the default one, for commands that people copy.

@@ -4,6 +4,7 @@ package fault
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -112,7 +113,10 @@ func Names() string {
 // Pod identifies the replica that a fault acts on. The UID makes sure that a pod of the same name made later is left alone.
 type Pod struct{ Name, UID string }
 
-// Target is what a fault needs from the world.
+// ErrGone is returned by a Target when the pod, or its process, was gone already: the fault did not happen.
+var ErrGone = errors.New("it was gone already")
+
+// Target is what a fault needs from the world. The errors of both methods wrap ErrGone if there was nothing to act on.
 type Target interface {
 	// Delete asks the API server to delete the pod: with its own grace period, or at once if force. It returns when accepted.
 	Delete(ctx context.Context, pod Pod, force bool) error
@@ -131,7 +135,10 @@ func Inject(ctx context.Context, m Mode, target Target, pod Pod) error {
 		if err := target.Kill(ctx, pod); err != nil {
 			return err
 		}
-		return target.Delete(ctx, pod, true)
+		if err := target.Delete(ctx, pod, true); err != nil && !errors.Is(err, ErrGone) {
+			return err
+		}
+		return nil
 	case Crash:
 		return target.Kill(ctx, pod)
 	default:

@@ -55,6 +55,23 @@ func TestInject_AKillThatFailedDeletesNothing(t *testing.T) {
 	}
 }
 
+func TestInject_APodThatIsGoneIsNoFaultButAfterAKill(t *testing.T) {
+	for mode, want := range map[Mode]bool{Graceful: true, ForceDelete: true, Crash: true} {
+		err := Inject(t.Context(), mode, &recorder{err: ErrGone}, Pod{UID: "u"})
+		if errors.Is(err, ErrGone) != want {
+			t.Errorf("%s of a pod that is gone: got %v", mode, err)
+		}
+	}
+	if err := Inject(t.Context(), Kill, &goneAfterKill{}, Pod{UID: "u"}); err != nil {
+		t.Errorf("a pod that goes with its killed process: got %v", err)
+	}
+}
+
+// goneAfterKill is a target whose pod vanishes with its process.
+type goneAfterKill struct{ recorder }
+
+func (*goneAfterKill) Delete(context.Context, Pod, bool) error { return ErrGone }
+
 func TestForceMeansKill(t *testing.T) {
 	if Force != Kill {
 		t.Errorf("--force is %s, want kill: nobody releases", Force)

@@ -13,7 +13,6 @@ import (
 
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/provider"
-	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 )
 
@@ -34,7 +33,7 @@ func Doctor(ctx context.Context, p provider.Provider, name string) []check.Check
 		c := examine(bounded)
 		cancel()
 		checks = append(checks, c)
-		if c.Name == "api" && c.Verdict != check.Pass {
+		if c.Verdict != check.Pass && (c.Name == "api" || c.Name == "operator") {
 			return checks
 		}
 	}
@@ -134,6 +133,9 @@ func (l *Lab) operatorReady(ctx context.Context) check.Check {
 		return verdictOf("operator", err, "")
 	}
 	reason := fmt.Sprintf("%d of %d replicas are ready", state.Ready, state.Replicas)
+	if state.Replicas == 0 {
+		return check.Check{Name: "operator", Verdict: check.Fail, Reason: "the operator is scaled to 0: nobody can lead", Hint: "labctl scale 2"}
+	}
 	if !state.Settled {
 		return check.Check{Name: "operator", Verdict: check.Fail, Reason: reason, Hint: fmt.Sprintf("kubectl -n %s get pods,events", l.Deployment.Namespace)}
 	}
@@ -163,10 +165,8 @@ func (l *Lab) held(ctx context.Context) check.Check {
 	case *s.RenewAgeSeconds > limit:
 		return bad(fmt.Sprintf("%s holds the Lease, but renewed it %.1f s ago", s.Lease.Holder, *s.RenewAgeSeconds))
 	}
-	for _, p := range s.Pods {
-		if p.Name == timeline.PodOf(s.Lease.Holder) {
-			return check.Check{Name: "lease", Verdict: check.Pass, Reason: fmt.Sprintf("%s holds the Lease and renewed it %.1f s ago", s.Lease.Holder, *s.RenewAgeSeconds)}
-		}
+	if s.HolderGone {
+		return bad(s.Lease.Holder + " holds the Lease, but is no replica of the operator")
 	}
-	return bad(s.Lease.Holder + " holds the Lease, but is no replica of the operator")
+	return check.Check{Name: "lease", Verdict: check.Pass, Reason: fmt.Sprintf("%s holds the Lease and renewed it %.1f s ago", s.Lease.Holder, *s.RenewAgeSeconds)}
 }

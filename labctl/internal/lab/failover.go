@@ -48,9 +48,20 @@ func (l *Lab) Failover(ctx context.Context, options Options) (report.Failover, e
 	if err := r.open(state); err != nil {
 		return report.Failover{}, err
 	}
-	trials, err := r.all(ctx)
-	result := report.NewFailover(r.header, trials, r.folder.Path)
+	err = r.all(ctx)
+	r.observer.Emit(timeline.Event{Kind: timeline.RunEnded})
+	result := r.result(err)
 	return result, errors.Join(err, r.folder.finish(result), r.folder.close())
+}
+
+// result is the report of the trials so far; cut is why there will be no more of them, nil if there may.
+func (r *run) result(cut error) report.Failover {
+	f := report.NewFailover(r.header, r.trials, r.folder.Path)
+	f.Requested = len(r.options.Modes) * r.options.Trials
+	if cut != nil {
+		f.CutShort(cut.Error())
+	}
+	return f
 }
 
 // prepare checks what the trials need and sets the timing.
@@ -87,6 +98,7 @@ type run struct {
 	view     *view
 	target   replica.Target
 	random   *rand.Rand
+	trials   []timeline.Trial
 }
 
 // open makes the record and the observer; nothing is watched yet.
@@ -112,66 +124,80 @@ func (r *run) open(state replica.State) error {
 }
 
 // all does every trial of every mode and leaves the replicas ready.
-func (r *run) all(ctx context.Context) ([]timeline.Trial, error) {
+func (r *run) all(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	wait, err := r.observer.Start(watching)
 	defer func() { stop(); wait() }()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.observer.Emit(timeline.Event{Kind: timeline.RunStarted, Note: fmt.Sprint(r.options.Modes)})
-	var trials []timeline.Trial
 	of := len(r.options.Modes) * r.options.Trials
 	for _, mode := range r.options.Modes {
 		for range r.options.Trials {
-			t, err := r.trial(ctx, len(trials)+1, mode)
-			if err != nil {
-				return trials, err
+			if err := r.trial(ctx, len(r.trials)+1, mode); err != nil {
+				return err
 			}
-			trials = append(trials, t)
-			if err := r.folder.finish(report.NewFailover(r.header, trials, r.folder.Path)); err != nil {
-				return trials, err
+			if err := r.folder.finish(r.result(nil)); err != nil {
+				return err
 			}
 			if r.options.OnTrial != nil {
-				r.options.OnTrial(len(trials), of, t)
+				r.options.OnTrial(len(r.trials), of, r.trials[len(r.trials)-1])
 			}
 		}
 	}
-	r.observer.Emit(timeline.Event{Kind: timeline.RunEnded})
-	return trials, r.lab.WaitLed(ctx)
+	return r.lab.WaitLed(ctx)
 }
 
-// trial does one: settle, random phase, fault, watch.
-func (r *run) trial(ctx context.Context, n int, mode fault.Mode) (timeline.Trial, error) {
-	if _, err := r.settle(ctx); err != nil {
-		return timeline.Trial{}, err
-	}
-	phase := time.Duration(r.random.Float64() * float64(r.settings.Timing.RetryPeriod))
-	if err := sleep(ctx, phase); err != nil {
-		return timeline.Trial{}, err
-	}
-	s, err := r.settle(ctx) // the phase must not have unsettled anything; normally this returns at once
+// trial does one: settle, random phase, fault, watch. A trial that was begun is kept, whatever ends it.
+func (r *run) trial(ctx context.Context, n int, mode fault.Mode) error {
+	s, phase, err := r.poise(ctx)
 	if err != nil {
-		return timeline.Trial{}, err
+		return err
 	}
 	d, _ := fault.Describe(mode)
 	issued := timeline.Fault{Mode: string(mode), Pod: s.holder.Name, UID: s.holder.UID, PhaseSeconds: phase.Seconds(),
-		Kubectl: d.KubectlLine(r.lab.Deployment.Namespace, s.holder.Name), Standbys: []string{}}
+		Kubectl: d.KubectlLine(r.lab.Deployment.Namespace, s.holder.Name), Standbys: []string{}, StandbyUIDs: []string{}}
 	for _, p := range s.standbys {
 		issued.Standbys = append(issued.Standbys, p.Name)
+		issued.StandbyUIDs = append(issued.StandbyUIDs, p.UID)
 	}
 	limit := r.limit(mode, len(s.standbys))
 	r.lab.Say(fmt.Sprintf("trial %d: %s of %s; waiting for its successor (at most %s)", n, mode, s.holder.Name, limit.Round(time.Second)))
 	r.observer.SetTrial(n)
 	r.observer.Emit(timeline.Event{Kind: timeline.FaultIssued, Fault: &issued})
-	if err := fault.Inject(ctx, mode, r.target, fault.Pod{Name: s.holder.Name, UID: s.holder.UID}); err != nil {
-		return timeline.Trial{}, err
+	err = fault.Inject(ctx, mode, r.target, fault.Pod{Name: s.holder.Name, UID: s.holder.UID})
+	switch {
+	case errors.Is(err, fault.ErrGone):
+		r.lab.Say(fmt.Sprintf("trial %d: %v; it does not count", n, err))
+		err = nil // somebody was quicker; the trial says that nothing was accepted
+	case err == nil:
+		r.observer.Emit(timeline.Event{Kind: timeline.FaultAccepted})
+		err = r.watch(ctx, n, limit)
 	}
-	r.observer.Emit(timeline.Event{Kind: timeline.FaultAccepted})
-	err = r.watch(ctx, n, limit)
+	r.trials = append(r.trials, r.view.measure(n))
 	r.observer.Emit(timeline.Event{Kind: timeline.TrialEnded})
 	r.observer.SetTrial(0)
-	return r.view.measure(n), err
+	return err
+}
+
+// poise waits until the lab is settled and then for a random while, again if the lab did not stay settled meanwhile.
+// What settles a lab is often the standby's poll, so a fault right after it would meet the longest pause before the next:
+// one such pause is waited out, and then a uniform share of three RetryPeriods. Simulated, the standby's next poll then
+// comes as at any random moment: the largest difference of the two distributions is 0.01.
+func (r *run) poise(ctx context.Context) (scene, time.Duration, error) {
+	for {
+		if _, err := r.settle(ctx); err != nil {
+			return scene{}, 0, err
+		}
+		phase := time.Duration(3 * r.random.Float64() * float64(r.settings.Timing.RetryPeriod))
+		if err := sleep(ctx, pollPause(r.settings.Timing)+phase); err != nil {
+			return scene{}, 0, err
+		}
+		if s, missing := r.view.settled(r.replicas, r.settings.Timing, r.observer.Now()); missing == "" {
+			return s, phase, nil
+		}
+	}
 }
 
 // limit is how long a successor is waited for: what the model allows, twice the tolerances and a slow start.
@@ -188,15 +214,15 @@ func (r *run) settle(ctx context.Context) (scene, error) {
 	defer deadline.Stop()
 	again := time.NewTicker(time.Second) // a renewal that stays away is no event
 	defer again.Stop()
-	said, recycled := "", ""
+	said, replaced := "", map[string]bool{}
 	for {
 		next := r.view.next()
-		if pod, ok := r.view.restarted(); ok && pod.UID != recycled {
+		if pod, ok := r.view.restarted(r.replicas); ok && !replaced[pod.UID] {
 			r.lab.Say("replacing " + pod.Name + ", whose container was restarted, so that back-off decides nothing")
-			if err := r.target.Delete(ctx, fault.Pod{Name: pod.Name, UID: pod.UID}, false); err != nil {
+			if err := r.target.Delete(ctx, fault.Pod{Name: pod.Name, UID: pod.UID}, false); err != nil && !errors.Is(err, fault.ErrGone) {
 				return scene{}, err
 			}
-			recycled = pod.UID
+			replaced[pod.UID] = true
 		}
 		s, missing := r.view.settled(r.replicas, r.settings.Timing, r.observer.Now())
 		if missing == "" {

@@ -102,8 +102,11 @@ func (l *Lab) WaitLed(ctx context.Context) error {
 		if err != nil {
 			return false, "", err
 		}
+		if !state.Settled && state.Ready >= state.Replicas {
+			return false, "waiting for the old replicas to go", nil
+		}
 		if !state.Settled {
-			return false, fmt.Sprintf("waiting for %d ready replicas (%d are)", state.Replicas, state.Ready), nil
+			return false, fmt.Sprintf("waiting for ready replicas, %d of %d", state.Ready, state.Replicas), nil
 		}
 		lease, err := l.Lease(ctx, state.Settings.LeaseName)
 		if err != nil {

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,20 @@ type Status struct {
 	// RenewAgeSeconds is this machine's wall clock minus renewTime, which the holder's clock wrote; null without a renewal.
 	RenewAgeSeconds *float64       `json:"renewAgeSeconds"`
 	Pods            []timeline.Pod `json:"pods"`
+	// HolderGone is whether the recorded holder is none of the pods: nobody leads, until the record expires.
+	HolderGone bool `json:"holderGone"`
+}
+
+// Next is the command that makes sense next.
+func (s Status) Next() string {
+	switch {
+	case s.Replicas == 0:
+		return "labctl scale 2"
+	case s.Lease == nil || s.Lease.Holder == "" || s.HolderGone || s.Ready < s.Replicas:
+		return "labctl status"
+	default:
+		return "labctl failover --force"
+	}
 }
 
 // Status reads the Deployment, its pods and the Lease.
@@ -49,6 +64,7 @@ func (l *Lab) Status(ctx context.Context) (Status, error) {
 		age := time.Since(lease.RenewTime).Seconds()
 		s.RenewAgeSeconds = &age
 	}
+	s.HolderGone = lease != nil && lease.Holder != "" && !slices.ContainsFunc(s.Pods, func(p timeline.Pod) bool { return p.Name == timeline.PodOf(lease.Holder) })
 	return s, nil
 }
 
@@ -57,11 +73,6 @@ func podsOf(pods []corev1.Pod) []timeline.Pod {
 	for i := range pods {
 		out = append(out, *observe.PodOf(&pods[i]))
 	}
-	slices.SortFunc(out, func(a, b timeline.Pod) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(out, func(a, b timeline.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

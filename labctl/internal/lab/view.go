@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"fmt"
 	"sync"
+	"time"
 
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
@@ -14,13 +16,20 @@ type view struct {
 	lease  *timeline.Lease
 	renew  float64 // arrival of the last write of the Lease, in run seconds
 	pods   map[string]timeline.Pod
-	polls  map[string]int // attempts to acquire that a pod's present process has logged
+	polls  map[string]polls // by pod UID, of its present process
+	from   int              // where the trial under way begins in events
 	// changed is closed and replaced with each event that may end a wait.
 	changed chan struct{}
 }
 
+// polls is how often and when a candidate has logged an attempt to acquire.
+type polls struct {
+	n    int
+	last float64 // arrival, in run seconds
+}
+
 func newView() *view {
-	return &view{pods: map[string]timeline.Pod{}, polls: map[string]int{}, changed: make(chan struct{})}
+	return &view{pods: map[string]timeline.Pod{}, polls: map[string]polls{}, changed: make(chan struct{})}
 }
 
 // on takes the next event.
@@ -35,18 +44,21 @@ func (v *view) on(e timeline.Event) {
 		v.lease = nil
 	case timeline.PodSeen:
 		if old, known := v.pods[e.Pod.UID]; known && old.Restarts != e.Pod.Restarts {
-			v.polls[e.Pod.UID] = 0
+			delete(v.polls, e.Pod.UID)
 		}
 		v.pods[e.Pod.UID] = *e.Pod
 	case timeline.PodGone:
 		delete(v.pods, e.Pod.UID)
+		delete(v.polls, e.Pod.UID)
 	case timeline.LogLine:
 		switch e.Log.Message {
 		case api.MessageStarted:
-			v.polls[e.Log.UID] = 0
+			delete(v.polls, e.Log.UID)
 		case api.MessageAttempt:
-			v.polls[e.Log.UID]++
+			v.polls[e.Log.UID] = polls{n: v.polls[e.Log.UID].n + 1, last: e.Seconds}
 		}
+	case timeline.TrialEnded:
+		v.from = len(v.events)
 	}
 	close(v.changed)
 	v.changed = make(chan struct{})
@@ -59,10 +71,10 @@ func (v *view) next() <-chan struct{} {
 	return v.changed
 }
 
-// measure derives a trial from the events so far.
+// measure derives the trial under way from the events since the last one ended, which include its settling.
 func (v *view) measure(trial int) timeline.Trial {
 	v.mu.Lock()
-	events := v.events
+	events := v.events[v.from:]
 	v.mu.Unlock()
 	return timeline.Measure(events, trial) // events are only appended to, so the slice read here stays as it is
 }
@@ -73,8 +85,9 @@ type scene struct {
 	standbys []timeline.Pod
 }
 
-// settled returns the scene if a trial may begin: the wanted replicas are ready, one of them holds the Lease, and each
-// other one has polled often enough to be a warm standby. Otherwise it returns what is missing.
+// settled returns the scene if a trial may begin: the wanted replicas are ready, one of them holds the Lease with the
+// configured LeaseDuration and renews it, and each other one has polled often and lately enough to be a warm standby.
+// Otherwise it returns what is missing.
 func (v *view) settled(replicas int, timing api.Timing, now float64) (scene, string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -85,13 +98,17 @@ func (v *view) settled(replicas int, timing api.Timing, now float64) (scene, str
 	if v.lease == nil || v.lease.Holder == "" || now-v.renew > (2*timing.RetryPeriod).Seconds() {
 		return s, "for a holder that renews"
 	}
+	if v.lease.LeaseDurationSeconds != int(timing.LeaseDuration.Seconds()) {
+		return s, fmt.Sprintf("for a Lease of %s", timing.LeaseDuration)
+	}
 	for _, p := range v.pods {
+		polled := v.polls[p.UID]
 		switch {
 		case !p.Ready || p.Terminating:
 			return s, "for pod " + p.Name + " to be ready"
 		case p.Name == timeline.PodOf(v.lease.Holder):
 			s.holder = p
-		case v.polls[p.UID] < warmPolls:
+		case polled.n < warmPolls || now-polled.last > pollPause(timing).Seconds()+lateSeconds:
 			return s, "for standby " + p.Name + " to poll twice"
 		default:
 			s.standbys = append(s.standbys, p)
@@ -103,17 +120,28 @@ func (v *view) settled(replicas int, timing api.Timing, now float64) (scene, str
 	return s, ""
 }
 
+// pollPause is the longest pause between two polls of a standby: client-go's jitter makes it up to 2.2 RetryPeriods.
+func pollPause(t api.Timing) time.Duration { return time.Duration(2.2 * float64(t.RetryPeriod)) }
+
+// lateSeconds is how late the log line of a poll may arrive on a busy machine.
+const lateSeconds = 1.0
+
 // warmPolls is how many attempts make a standby warm: after the second its observation is not older than a poll pause.
 const warmPolls = 2
 
-// restarted returns a pod whose container was restarted: back-off would decide who wins, so it is replaced before a trial.
-func (v *view) restarted() (timeline.Pod, bool) {
+// restarted returns a pod whose container was restarted, if all others are well: back-off would decide who wins, so such
+// pods are replaced before a trial, one at a time.
+func (v *view) restarted(replicas int) (timeline.Pod, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	var found timeline.Pod
 	for _, p := range v.pods {
-		if p.Restarts > 0 && !p.Terminating {
-			return p, true
+		if p.Terminating || !p.Ready {
+			return timeline.Pod{}, false
+		}
+		if p.Restarts > 0 {
+			found = p
 		}
 	}
-	return timeline.Pod{}, false
+	return found, found.UID != "" && len(v.pods) == replicas
 }

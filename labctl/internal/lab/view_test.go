@@ -13,7 +13,7 @@ func pod(name string, ready bool, restarts int) *timeline.Pod {
 }
 
 func logged(name, message string) timeline.Event {
-	return timeline.Event{Kind: timeline.LogLine, Log: &timeline.Log{Pod: name, UID: name, Message: message}}
+	return timeline.Event{Kind: timeline.LogLine, Seconds: 9, Log: &timeline.Log{Pod: name, UID: name, Message: message}}
 }
 
 // calm is a lab at second 10 that is settled: pod a holds and renewed at 9, pod b has polled twice.
@@ -21,7 +21,7 @@ func calm() []timeline.Event {
 	return []timeline.Event{
 		{Kind: timeline.PodSeen, Pod: pod("a", true, 0)},
 		{Kind: timeline.PodSeen, Pod: pod("b", true, 0)},
-		{Kind: timeline.LeaseSeen, Seconds: 9, Lease: &timeline.Lease{Holder: "a_uuid", Transitions: 1}},
+		{Kind: timeline.LeaseSeen, Seconds: 9, Lease: &timeline.Lease{Holder: "a_uuid", LeaseDurationSeconds: 15, Transitions: 1}},
 		logged("b", api.MessageStarted), logged("b", api.MessageAttempt), logged("b", api.MessageAttempt),
 	}
 }
@@ -40,7 +40,9 @@ func TestView_Settled(t *testing.T) {
 		{"released", []timeline.Event{{Kind: timeline.LeaseSeen, Seconds: 10, Lease: &timeline.Lease{}}}, 10, "a holder that renews"},
 		{"the Lease is gone", []timeline.Event{{Kind: timeline.LeaseGone}}, 10, "a holder that renews"},
 		{"no renewal for two periods", nil, 13.1, "a holder that renews"},
-		{"a stranger holds it", []timeline.Event{{Kind: timeline.LeaseSeen, Seconds: 10, Lease: &timeline.Lease{Holder: "x"}}, logged("a", api.MessageAttempt), logged("a", api.MessageAttempt)}, 10, "one of the replicas"},
+		{"the Lease has another duration", []timeline.Event{{Kind: timeline.LeaseSeen, Seconds: 10, Lease: &timeline.Lease{Holder: "a", LeaseDurationSeconds: 5}}}, 10, "a Lease of 15s"},
+		{"the standby has not polled for long", []timeline.Event{{Kind: timeline.LeaseSeen, Seconds: 14.4, Lease: &timeline.Lease{Holder: "a", LeaseDurationSeconds: 15}}}, 14.5, "standby b to poll twice"},
+		{"a stranger holds it", []timeline.Event{{Kind: timeline.LeaseSeen, Seconds: 10, Lease: &timeline.Lease{Holder: "x", LeaseDurationSeconds: 15}}, logged("a", api.MessageAttempt), logged("a", api.MessageAttempt)}, 10, "one of the replicas"},
 		{"the standby's process is new", []timeline.Event{logged("b", api.MessageStarted), logged("b", api.MessageAttempt)}, 10, "standby b to poll twice"},
 		{"the standby's container was restarted", []timeline.Event{{Kind: timeline.PodSeen, Pod: pod("b", true, 1)}}, 10, "standby b to poll twice"},
 	} {
@@ -60,17 +62,40 @@ func TestView_Settled(t *testing.T) {
 	}
 }
 
-func TestView_RestartedPodsAreFound(t *testing.T) {
+func TestView_RestartedPodsAreReplacedOneAtATime(t *testing.T) {
 	v := newView()
 	for _, e := range calm() {
 		v.on(e)
 	}
-	if p, found := v.restarted(); found {
+	if p, found := v.restarted(2); found {
 		t.Errorf("got %s, want none", p.Name)
 	}
 	v.on(timeline.Event{Kind: timeline.PodSeen, Pod: pod("a", true, 2)})
-	if p, found := v.restarted(); !found || p.Name != "a" {
+	if p, found := v.restarted(2); !found || p.Name != "a" {
 		t.Errorf("got %q, %t; want a", p.Name, found)
+	}
+	for what, e := range map[string]timeline.Event{
+		"another is not ready":  {Kind: timeline.PodSeen, Pod: pod("b", false, 1)},
+		"one is missing":        {Kind: timeline.PodGone, Pod: pod("b", true, 1)},
+		"one is on its way out": {Kind: timeline.PodSeen, Pod: &timeline.Pod{Name: "b", UID: "b", Ready: true, Terminating: true}},
+	} {
+		v.on(e)
+		if p, found := v.restarted(2); found {
+			t.Errorf("%s: got %s, want none yet", what, p.Name)
+		}
+		v.on(timeline.Event{Kind: timeline.PodSeen, Pod: pod("b", true, 0)})
+	}
+}
+
+func TestView_MeasureSeesTheTrialUnderWayOnly(t *testing.T) {
+	v := newView()
+	v.on(timeline.Event{Kind: timeline.FaultIssued, Trial: 1, Fault: &timeline.Fault{}})
+	if got := v.measure(1); got.Void == "no fault was issued" {
+		t.Error("the trial under way was not seen")
+	}
+	v.on(timeline.Event{Kind: timeline.TrialEnded, Trial: 1})
+	if got := v.measure(1); got.Void != "no fault was issued" {
+		t.Errorf("the trial before: got %q", got.Void)
 	}
 }
 

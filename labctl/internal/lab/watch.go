@@ -2,6 +2,8 @@ package lab
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"academy.example/lab/labctl/internal/observe"
 	"academy.example/lab/labctl/internal/provider"
@@ -36,7 +38,7 @@ func processes(watcher provider.ProcessWatcher, cluster provider.Cluster, namesp
 	}
 }
 
-// Watch hands every event on to on until ctx ends, which is no error. on is called one event at a time and must not block.
+// Watch hands every event on to on until ctx ends, which is no error, or the lab is gone, which is. on is called one event at a time and must not block.
 func (l *Lab) Watch(ctx context.Context, on func(timeline.Event)) error {
 	state, err := l.Deployment.State(ctx)
 	if err != nil {
@@ -50,10 +52,18 @@ func (l *Lab) Watch(ctx context.Context, on func(timeline.Event)) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case err := <-observer.Failed():
-		return err
-	case <-ctx.Done():
-		return nil
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-observer.Failed():
+			return err
+		case <-look.C:
+			if _, err := l.Provider.Find(ctx, l.Cluster.Name); errors.Is(err, provider.ErrNoLab) {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
 	}
 }

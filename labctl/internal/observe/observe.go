@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -41,7 +42,8 @@ type Observer struct {
 	trial     int
 	listeners []func(timeline.Event)
 
-	failed chan error
+	failed  chan error
+	trouble atomic.Pointer[error] // the last request that failed
 }
 
 // New returns an Observer whose clock starts now.
@@ -88,8 +90,19 @@ func (o *Observer) fail(err error) {
 	}
 }
 
-// Start begins to watch and returns when nothing can be missed any more; the watching ends with ctx.
-// The returned function waits until all of it has ended.
+// note keeps the last failure, for the error of a Start that does not succeed.
+func (o *Observer) note(err error) { o.trouble.Store(&err) }
+
+// hole records that events of the last while may be missing or late.
+func (o *Observer) hole(what string, away time.Duration) {
+	o.Emit(timeline.Event{Kind: timeline.WatchHole, HoleSeconds: away.Seconds(), Note: fmt.Sprintf("%s, away for %.2f s", what, away.Seconds())})
+}
+
+// startLimit bounds Start.
+const startLimit = 30 * time.Second
+
+// Start begins to watch and returns when nothing can be missed any more; the watching ends with ctx. It fails if that does
+// not come about within 30 s. The returned function waits until all of it has ended.
 func (o *Observer) Start(ctx context.Context) (wait func(), err error) {
 	var running sync.WaitGroup
 	var streams []stream
@@ -109,9 +122,17 @@ func (o *Observer) Start(ctx context.Context) (wait func(), err error) {
 		expect++
 		running.Go(func() { o.processes(ctx, ready) })
 	}
+	running.Go(func() { o.heed(ctx) })
+	limit := time.NewTimer(startLimit)
+	defer limit.Stop()
 	for range expect {
 		select {
 		case err = <-ready:
+		case <-limit.C:
+			err = fmt.Errorf("the watching did not begin within %s", startLimit)
+			if last := o.trouble.Load(); last != nil {
+				err = fmt.Errorf("%w: %w", err, *last)
+			}
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -124,16 +145,40 @@ func (o *Observer) Start(ctx context.Context) (wait func(), err error) {
 
 // processes follows the node's stream and opens it again when it breaks, which leaves a hole.
 func (o *Observer) processes(ctx context.Context, ready chan<- error) {
-	first := sync.OnceFunc(func() { ready <- nil })
+	var broken time.Time
+	announced := false
+	opened := func() {
+		if !announced {
+			announced = true
+			ready <- nil
+			return
+		}
+		o.hole("processes", time.Since(broken))
+		broken = time.Time{}
+	}
 	on := func(kind timeline.Kind, p timeline.Process) { o.Emit(timeline.Event{Kind: kind, Process: &p}) }
 	for ctx.Err() == nil {
-		err := o.config.Processes(ctx, first, on)
+		err := o.config.Processes(ctx, opened, on)
 		if ctx.Err() != nil {
 			return
 		}
-		o.Emit(timeline.Event{Kind: timeline.WatchHole, Note: fmt.Sprintf("processes: %v", err)})
+		if announced && broken.IsZero() {
+			broken = time.Now()
+			o.Emit(timeline.Event{Kind: timeline.WatchHole, Note: fmt.Sprintf("processes: %v", err)})
+		}
+		o.note(err)
 		if !pause(ctx, retryAfter) {
 			return
+		}
+	}
+}
+
+// heed notices when this program itself did not run for a while, stopped or starved: what arrived then is stamped late.
+func (o *Observer) heed(ctx context.Context) {
+	const every, most = 100 * time.Millisecond, 600 * time.Millisecond
+	for last := time.Now(); pause(ctx, every); last = time.Now() {
+		if stood := time.Since(last); stood > most {
+			o.hole("this program stood still", stood)
 		}
 	}
 }

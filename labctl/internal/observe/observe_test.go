@@ -110,7 +110,36 @@ func TestFollow_AVersionTheServerForgotIsAHole(t *testing.T) {
 	s := &source{lists: []string{"10", "90"}}
 	gone := apierrors.NewResourceExpired("too old resource version").Status()
 	told := run(t, s, func(*Observer) { s.watches[0].Error(&gone) })
-	if want := []string{"list-10", "watch-hole", "list-90"}; !slices.Equal(told, want) {
+	if want := []string{"list-10", "list-90", "watch-hole"}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+}
+
+func TestFollow_AListAfterAHoleTellsWhatWasDeletedInIt(t *testing.T) {
+	s := &source{lists: []string{"10", "90"}}
+	gone := apierrors.NewResourceExpired("too old resource version").Status()
+	told := run(t, s, func(*Observer) {
+		other := lease("11", "other")
+		other.UID = "another object"
+		s.watches[0].Add(other)
+		synctest.Wait()
+		s.watches[0].Error(&gone)
+	})
+	if want := []string{"list-10", "other", "list-90", "lease-deleted", "watch-hole"}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+}
+
+func TestFollow_AWatchThatWasAwayForLongDeliversLate(t *testing.T) {
+	s := &source{lists: []string{"10"}, errs: []error{nil, errors.New("connection refused"), errors.New("connection refused")}}
+	told := run(t, s, func(*Observer) {
+		s.watches[0].Stop()
+		for len(s.watches) < 2 {
+			<-virtual(retryAfter)
+		}
+		s.watches[1].Modify(lease("12", "b"))
+	})
+	if want := []string{"list-10", "watch-hole", "b"}; !slices.Equal(told, want) {
 		t.Errorf("told %v, want %v", told, want)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"academy.example/lab/labctl/internal/timeline"
@@ -29,91 +29,146 @@ type stream struct {
 }
 
 // follow lists and watches until ctx ends. It resumes a broken watch from the last version seen, so that nothing is
-// missed; only if the server has forgotten that version is there a hole, which is recorded.
+// missed. Events that were waiting meanwhile arrive late, and if the server has forgotten that version some may be
+// missing: either is recorded as a hole.
 func (o *Observer) follow(ctx context.Context, s stream, ready chan<- error) {
-	announced := false
-	version := ""
+	f := follower{observer: o, stream: s, ready: ready, known: map[types.UID]runtime.Object{}}
 	for ctx.Err() == nil {
-		var err error
-		if version == "" {
-			version, err = o.list(ctx, s)
-		}
-		if err == nil {
-			version, err = o.watchFrom(ctx, s, version, func() {
-				if !announced {
-					announced = true
-					ready <- nil
-				}
-			})
-		}
+		err := f.once(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
 			err = fmt.Errorf("watch %s: %w", s.what, err)
-			if !announced {
+			if !f.announced {
 				ready <- err
 			}
 			o.fail(err)
 			return
 		case errors.Is(err, errGone):
-			version = ""
-			o.Emit(timeline.Event{Kind: timeline.WatchHole, Note: s.what})
-		case err != nil && !pause(ctx, retryAfter):
-			return
+			f.version = ""
+		case err != nil:
+			o.note(fmt.Errorf("watch %s: %w", s.what, err))
+			if !pause(ctx, retryAfter) {
+				return
+			}
 		}
 	}
 }
 
-// list hands on the present objects and returns the version to watch from.
-func (o *Observer) list(ctx context.Context, s stream) (string, error) {
-	list, err := s.list(ctx)
-	if err != nil {
-		return "", err
+// follower is the state of following one stream.
+type follower struct {
+	observer  *Observer
+	stream    stream
+	ready     chan<- error
+	announced bool
+	version   string                       // the last one seen; "" must be listed anew
+	known     map[types.UID]runtime.Object // what exists, so that a new list tells what was deleted
+	broken    time.Time                    // when the last watch ended; zero before the first
+}
+
+// lateAfter is how long a watch may be away before its events count as late.
+const lateAfter = 250 * time.Millisecond
+
+// once lists if need be, and watches until the watch ends.
+func (f *follower) once(ctx context.Context) error {
+	listed := f.version == ""
+	if listed {
+		if err := f.list(ctx); err != nil {
+			return err
+		}
 	}
-	now := time.Now()
+	w, err := f.stream.watch(ctx, metav1.ListOptions{ResourceVersion: f.version, AllowWatchBookmarks: true})
+	if err != nil {
+		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+			return errGone
+		}
+		return err
+	}
+	defer w.Stop()
+	if !f.announced {
+		f.announced = true
+		f.ready <- nil
+	}
+	if away := time.Since(f.broken); !f.broken.IsZero() && (listed || away > lateAfter) {
+		f.observer.hole(f.stream.what, away)
+	}
+	err = f.drain(ctx, w)
+	f.broken = time.Now()
+	return err
+}
+
+// list hands on the present objects, and as deleted those that were there and are not any more.
+func (f *follower) list(ctx context.Context) error {
+	list, err := f.stream.list(ctx)
+	if err != nil {
+		return err
+	}
+	now, before := time.Now(), f.known
+	f.known = map[types.UID]runtime.Object{}
 	if err := meta.EachListItem(list, func(object runtime.Object) error {
-		s.on(now, object, false)
+		f.deliver(now, object, false)
 		return nil
 	}); err != nil {
-		return "", err
+		return err
+	}
+	for uid, object := range before {
+		if f.known[uid] == nil {
+			f.stream.on(now, object, true)
+		}
 	}
 	accessor, err := meta.ListAccessor(list)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return accessor.GetResourceVersion(), nil
+	f.version = accessor.GetResourceVersion()
+	return nil
 }
 
-// watchFrom hands on changes after version until the watch ends, and returns the last version seen.
-func (o *Observer) watchFrom(ctx context.Context, s stream, version string, opened func()) (string, error) {
-	w, err := s.watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
-	if err != nil {
-		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-			return "", errGone
-		}
-		return version, err
-	}
-	defer w.Stop()
-	opened()
-	for e := range w.ResultChan() {
-		now := time.Now()
-		if e.Type == watch.Error {
-			err := apierrors.FromObject(e.Object)
-			var status *apierrors.StatusError
-			if errors.As(err, &status) && (status.ErrStatus.Code == http.StatusGone || status.ErrStatus.Reason == metav1.StatusReasonExpired) {
-				return "", errGone
+// drain hands on changes until the watch ends.
+func (f *follower) drain(ctx context.Context, w watch.Interface) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e, open := <-w.ResultChan():
+			now := time.Now()
+			switch {
+			case !open:
+				return nil
+			case e.Type == watch.Error:
+				err := apierrors.FromObject(e.Object)
+				if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+					return errGone
+				}
+				return err
+			case e.Type == watch.Bookmark:
+				f.see(e.Object)
+			default:
+				f.deliver(now, e.Object, e.Type == watch.Deleted)
 			}
-			return version, err
-		}
-		if accessor, err := meta.Accessor(e.Object); err == nil {
-			version = accessor.GetResourceVersion()
-		}
-		if e.Type != watch.Bookmark {
-			s.on(now, e.Object, e.Type == watch.Deleted)
 		}
 	}
-	return version, nil
+}
+
+// see takes an object's version as the last one seen.
+func (f *follower) see(object runtime.Object) types.UID {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return ""
+	}
+	f.version = accessor.GetResourceVersion()
+	return accessor.GetUID()
+}
+
+func (f *follower) deliver(now time.Time, object runtime.Object, deleted bool) {
+	uid := f.see(object)
+	if deleted {
+		delete(f.known, uid)
+	} else {
+		f.known[uid] = object
+	}
+	f.stream.on(now, object, deleted)
 }
 
 func (o *Observer) leases() stream {
@@ -164,7 +219,7 @@ func LeaseOf(lease *coordinationv1.Lease) *timeline.Lease {
 
 func (o *Observer) pods(ctx context.Context, running *sync.WaitGroup) stream {
 	api := o.config.Client.CoreV1().Pods(o.config.Namespace)
-	logs := &logTails{observer: o, ctx: ctx, running: running, seen: map[string]bool{}}
+	logs := &logTails{observer: o, ctx: ctx, running: running, seen: map[life]bool{}}
 	return stream{
 		what: "pods",
 		list: func(ctx context.Context) (runtime.Object, error) {

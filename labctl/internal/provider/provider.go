@@ -52,6 +52,8 @@ type Cluster struct {
 	// PodStartLatency is how long the node waits before it starts a pod.
 	PodStartLatency time.Duration `json:"-"`
 	StateDir        string        `json:"stateDir"`
+	// Started is whether Up started it; false for one that was found running.
+	Started bool `json:"-"`
 }
 
 // Config returns the client configuration for the cluster's administrator.
@@ -75,8 +77,9 @@ type Provider interface {
 	Up(ctx context.Context, spec Spec) (Cluster, error)
 	// Find returns a running cluster; the error wraps ErrNoLab if there is none.
 	Find(ctx context.Context, name string) (Cluster, error)
-	// Down ends the cluster and removes all of its state but the recorded runs. A cluster that is not there is no error.
-	Down(ctx context.Context, name string) error
+	// Down ends the cluster and removes all of its state but the recorded runs; found is whether there was anything to
+	// remove. A cluster that is not there is no error. say is told what is waited for.
+	Down(ctx context.Context, name string, say func(string)) (found bool, err error)
 }
 
 // Exit is the end of a process.

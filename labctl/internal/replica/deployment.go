@@ -5,7 +5,6 @@ package replica
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,15 +25,6 @@ type Deployment struct {
 	Client    kubernetes.Interface
 	Namespace string
 	Name      string
-}
-
-// Settings is what the operator was told by its arguments.
-type Settings struct {
-	Timing          api.Timing `json:"timing"`
-	Election        string     `json:"election"`
-	Identity        string     `json:"identity"`
-	ReleaseOnCancel bool       `json:"releaseOnCancel"`
-	LeaseName       string     `json:"leaseName"`
 }
 
 // State is what the API says of the Deployment.
@@ -151,50 +141,4 @@ func setArg(args []string, flag, value string) []string {
 		}
 	}
 	return append(out, "--"+flag+"="+value)
-}
-
-func operatorContainer(d *appsv1.Deployment) *corev1.Container {
-	for i, c := range d.Spec.Template.Spec.Containers {
-		if c.Name == api.ContainerName {
-			return &d.Spec.Template.Spec.Containers[i]
-		}
-	}
-	return nil
-}
-
-// settingsOf reads the operator's arguments; what is not given is what the operator itself takes.
-func settingsOf(d *appsv1.Deployment) (Settings, error) {
-	s := Settings{Timing: api.Default(), Election: api.ElectionPlain, Identity: api.IdentityPod, ReleaseOnCancel: true, LeaseName: api.DefaultName}
-	container := operatorContainer(d)
-	if container == nil {
-		return s, fmt.Errorf("the Deployment %s/%s has no container named %s", d.Namespace, d.Name, api.ContainerName)
-	}
-	var problems []error
-	for _, arg := range container.Args {
-		flag, value, given := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-		if !given {
-			continue
-		}
-		var err error
-		switch flag {
-		case api.FlagLeaseDuration:
-			s.Timing.LeaseDuration, err = time.ParseDuration(value)
-		case api.FlagRenewDeadline:
-			s.Timing.RenewDeadline, err = time.ParseDuration(value)
-		case api.FlagRetryPeriod:
-			s.Timing.RetryPeriod, err = time.ParseDuration(value)
-		case api.FlagElection:
-			s.Election = value
-		case api.FlagIdentity:
-			s.Identity = value
-		case api.FlagReleaseOnCancel:
-			s.ReleaseOnCancel = value != "false"
-		case api.FlagLeaseName:
-			s.LeaseName = value
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("argument %s of Deployment %s/%s: %w", arg, d.Namespace, d.Name, err))
-		}
-	}
-	return s, errors.Join(problems...)
 }

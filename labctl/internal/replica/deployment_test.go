@@ -38,6 +38,14 @@ func TestSettingsOf(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("without arguments: got %+v, %v; want %+v", got, err, want)
 	}
+	got, err = settingsOf(deployment("-leader-elect-lease-duration", "5s", "--leader-elect-renew-deadline", "3s", "-leader-elect-retry-period=1s", "--release-on-cancel=0"))
+	want.Timing, want.ReleaseOnCancel = api.Fast(), false
+	if err != nil || got != want {
+		t.Errorf("as Go's flags may be written, too: got %+v, %v; want %+v", got, err, want)
+	}
+	if _, err := settingsOf(deployment("--leader-elect-resource-namespace=elsewhere")); err == nil {
+		t.Error("a Lease in another namespace was accepted")
+	}
 	if _, err := settingsOf(deployment("--leader-elect-lease-duration=soon")); err == nil || !strings.Contains(err.Error(), "soon") {
 		t.Errorf("a duration that is none: got %v, want an error that names it", err)
 	}

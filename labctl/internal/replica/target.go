@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +23,7 @@ type Target struct {
 
 var _ fault.Target = Target{}
 
-// Delete asks the API server to delete the pod. A pod that is gone already is no error.
+// Delete asks the API server to delete the pod of that UID.
 func (t Target) Delete(ctx context.Context, pod fault.Pod, force bool) error {
 	uid := types.UID(pod.UID)
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
@@ -30,10 +31,14 @@ func (t Target) Delete(ctx context.Context, pod fault.Pod, force bool) error {
 		options.GracePeriodSeconds = new(int64)
 	}
 	err := t.Deployment.Client.CoreV1().Pods(t.Deployment.Namespace).Delete(ctx, pod.Name, options)
-	if err != nil && !apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // the UID is another pod's
+		return fmt.Errorf("delete pod %s: %w", pod.Name, fault.ErrGone)
+	case err != nil:
 		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // Kill sends SIGKILL to the pod's process and returns when it was reaped.
@@ -41,8 +46,13 @@ func (t Target) Kill(ctx context.Context, pod fault.Pod) error {
 	if t.Signaler == nil {
 		return &provider.Problem{Err: fmt.Errorf("the provider %s can't signal a pod's process", t.Cluster.Provider), Hint: "labctl failover --mode force-delete"}
 	}
-	if _, err := t.Signaler.Kill(ctx, t.Cluster, pod.UID); err != nil {
+	_, err := t.Signaler.Kill(ctx, t.Cluster, pod.UID)
+	switch {
+	case errors.Is(err, provider.ErrNotRunning):
+		return fmt.Errorf("kill %s: %w: %w", pod.Name, fault.ErrGone, err)
+	case err != nil:
 		return fmt.Errorf("kill %s: %w", pod.Name, err)
+	default:
+		return nil
 	}
-	return nil
 }

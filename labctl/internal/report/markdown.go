@@ -20,7 +20,7 @@ func Markdown(out io.Writer, f Failover) error {
 		w.printf("| %d | %s | %s | %s | %s | %s | %s | %d → %s |\n", i+1, t.Mode, t.Class, band(t.Mode, f.Predicted),
 			seconds(t.LockGapSeconds), seconds(t.GapSeconds), winner(t.Winner), t.TransitionsBefore, after)
 	}
-	w.printf("\nThe lock gap is the time in which nobody can hold the Lease; the user gap runs from the command to the successor's first reconcile.\n\n")
+	w.printf("\nThe lock gap is the time in which no living process holds the Lease; the user gap runs from the command to the successor's first reconcile.\n\n")
 	for i, t := range f.Trials {
 		w.printf("- Trial %d: %s.\n", i+1, Why(t, f.Timing))
 		if t.Kubectl != "" {
@@ -28,6 +28,9 @@ func Markdown(out io.Writer, f Failover) error {
 		}
 	}
 	w.printf("\n## Verdict: %s\n\n", f.Verdict)
+	if f.Cut != "" {
+		w.printf("The run ended after %d of %d trials: %s.\n\n", f.N, f.Requested, f.Cut)
+	}
 	for _, c := range f.Checks {
 		w.printf("- %s: **%s** – %s\n", c.Name, c.Verdict, c.Reason)
 	}

@@ -79,7 +79,11 @@ func (n *Narrator) tellLease(e timeline.Event) string {
 	case l.Holder == "":
 		return fmt.Sprintf("lease    %s released it", before.Holder)
 	default:
-		return fmt.Sprintf("lease    %s took it, %.2f s after the last write; leaseTransitions %d", l.Holder, since, l.Transitions)
+		how := "it had expired"
+		if before.Holder == "" {
+			how = "it was released"
+		}
+		return fmt.Sprintf("lease    %s took it (%s), %.2f s after the last write; leaseTransitions %d", l.Holder, how, since, l.Transitions)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestNarrator_TellsAHandoverAndLeavesOutRepetition(t *testing.T) {
 		"pod      pod-a is terminating",
 		"lease    pod-a released it",
 		"process  pod-a ended (pid 9, exit code 0)",
-		"lease    pod-b took it, 2.00 s after the last write; leaseTransitions 4",
+		"lease    pod-b took it (it was released), 2.00 s after the last write; leaseTransitions 4",
 		"lease    the Lease was deleted",
 		"hole     events may be missing: lease",
 	}

@@ -33,24 +33,39 @@ type Header struct {
 type Failover struct {
 	Header
 	N         int                       `json:"n"`
+	Requested int                       `json:"requested"`
 	Trials    []timeline.Trial          `json:"trials"`
 	Predicted map[string]gap.Prediction `json:"predicted"`
 	Checks    []check.Check             `json:"checks"`
 	Verdict   check.Verdict             `json:"verdict"`
 	Run       string                    `json:"run"` // folder
+	// Cut says why the run ended before the requested trials were done; empty for a whole run.
+	Cut string `json:"cut,omitempty"`
+}
+
+// CutShort marks a run that ended early. What was not done can't have passed.
+func (f *Failover) CutShort(why string) {
+	f.Cut = why
+	if f.Verdict == check.Pass {
+		f.Verdict = check.Unknown
+	}
 }
 
 // NewFailover judges the trials and returns the run's report.
 func NewFailover(h Header, trials []timeline.Trial, run string) Failover {
 	h.Schema, h.Kind = Schema, "Failover"
-	f := Failover{Header: h, N: len(trials), Trials: trials, Predicted: map[string]gap.Prediction{}, Run: run}
+	f := Failover{Header: h, N: len(trials), Requested: len(trials), Trials: trials, Predicted: map[string]gap.Prediction{}, Run: run}
 	if trials == nil {
 		f.Trials = []timeline.Trial{}
 	}
 	var cases []check.Case
 	for _, t := range trials {
 		in := h.Input(fault.Mode(t.Mode), t.Standbys)
-		cases = append(cases, check.Case{Trial: t, Input: in})
+		seen := in
+		if t.ReplacementStartSeconds != nil {
+			seen.ReplacementStart = *t.ReplacementStartSeconds
+		}
+		cases = append(cases, check.Case{Trial: t, Input: seen})
 		if p, err := gap.Predict(in); err == nil {
 			f.Predicted[t.Mode] = p
 		}

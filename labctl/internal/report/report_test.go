@@ -87,6 +87,7 @@ func TestText_FitsEightyColumnsInItsTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, _, _ := strings.Cut(out.String(), "\n\nlock gap:")
+	_, table, _ = strings.Cut(table, "WHAT WAS DONE")
 	for line := range strings.Lines(table) {
 		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
 			t.Errorf("%d columns: %s", n, line)

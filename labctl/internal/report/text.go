@@ -13,12 +13,17 @@ import (
 	"academy.example/lab/labctl/internal/timeline"
 )
 
-// Text writes the run for people: what was configured, one row for each mode, why, and the verdict.
+// Text writes the run for people: what was configured, why each gap was what it was, one row for each mode, the verdict.
 func Text(out io.Writer, f Failover) error {
 	w := &sticky{out: out}
-	w.printf("%s on %s, election %s, identity %s, ReleaseOnCancel %t\n", "academy-operator", f.Provider, f.Election, f.Identity, f.ReleaseOnCancel)
+	w.printf("academy-operator on %s, election %s, identity %s, ReleaseOnCancel %t\n", f.Provider, f.Election, f.Identity, f.ReleaseOnCancel)
 	w.printf("LeaseDuration %s   RenewDeadline %s   RetryPeriod %s\n\n", f.Timing.LeaseDuration, f.Timing.RenewDeadline, f.Timing.RetryPeriod)
 	groups := byMode(f.Trials)
+	if single(groups) {
+		for _, t := range f.Trials {
+			explain(w, t, f)
+		}
+	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if single(groups) {
 		fmt.Fprintln(table, "WHAT WAS DONE\tCLASS\tPREDICTED\tLOCK GAP\tUSER GAP\tWINNER")
@@ -32,12 +37,7 @@ func Text(out io.Writer, f Failover) error {
 		}
 	}
 	table.Flush()
-	w.printf("\nlock gap: nobody can hold the Lease. user gap: command issued to the successor's first reconcile.\n")
-	if single(groups) {
-		for _, t := range f.Trials {
-			explain(w, t, f)
-		}
-	}
+	w.printf("\nlock gap: no living process holds the Lease.\nuser gap: from the command to the successor's first reconcile.\n")
 	verdict(w, f)
 	return w.err
 }
@@ -61,10 +61,10 @@ func groupRow(out io.Writer, g group, predicted map[string]gap.Prediction) {
 }
 
 func explain(w *sticky, t timeline.Trial, f Failover) {
-	w.printf("\n%s\n", title(t.Mode))
-	w.printf("  why      %s\n", Why(t, f.Timing))
+	w.printf("%s\n", title(t.Mode))
+	w.printf("  why      %s\n", wrap(Why(t, f.Timing), 78, 11))
 	if t.TransitionsAfter != nil {
-		w.printf("  lease    %s → %s, leaseTransitions %d → %d\n", t.HolderBefore, *t.HolderAfter, t.TransitionsBefore, *t.TransitionsAfter)
+		w.printf("  lease    %s → %s\n           leaseTransitions %d → %d\n", t.HolderBefore, *t.HolderAfter, t.TransitionsBefore, *t.TransitionsAfter)
 	}
 	d, _ := fault.Describe(fault.Mode(t.Mode))
 	if t.Kubectl != "" {
@@ -72,9 +72,35 @@ func explain(w *sticky, t timeline.Trial, f Failover) {
 	} else if d.NoKubectl != "" {
 		w.printf("  kubectl  – (%s)\n", d.NoKubectl)
 	}
+	w.printf("\n")
+}
+
+// wrap breaks a sentence at spaces so that no line is longer than width; every line but the first is indented, and the
+// first is assumed to begin at the indent.
+func wrap(text string, width, indent int) string {
+	var b strings.Builder
+	at := indent
+	for i, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		switch {
+		case i == 0:
+		case at+1+n > width:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			at = indent
+		default:
+			b.WriteString(" ")
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
 }
 
 func verdict(w *sticky, f Failover) {
+	if f.Cut != "" {
+		w.printf("\nthe run ended after %d of %d trials: %s\n", f.N, f.Requested, f.Cut)
+	}
 	w.printf("\nverdict: %s (n = %d; the predicted range is checked, not the distribution)\n", f.Verdict, f.N)
 	for _, c := range f.Checks {
 		if c.Verdict != check.Pass {

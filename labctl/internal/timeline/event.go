@@ -21,7 +21,9 @@ const (
 	PodGone       Kind = "pod-deleted"
 	WorkSeen      Kind = "work"       // a leader's write on a work object
 	LogLine       Kind = "log"        // one line of a replica's log
-	WatchHole     Kind = "watch-hole" // events may be missing before this one; Note says of what
+	LogHole       Kind = "log-hole"   // lines of this replica's log may be missing
+	LogEnded      Kind = "log-ended"  // this replica's log was read to its end
+	WatchHole     Kind = "watch-hole" // events may be missing or late; Note says of what, HoleSeconds since when
 	TrialEnded    Kind = "trial-ended"
 	RunEnded      Kind = "run-ended"
 )
@@ -29,9 +31,9 @@ const (
 // Event is one observation. Exactly the part that belongs to its Kind is set.
 type Event struct {
 	// Seconds is when the event reached the observer, in seconds since the run began, on the observer's monotonic clock.
-	// It is the only field that gaps are computed from.
+	// Gaps are computed from it alone.
 	Seconds float64 `json:"t"`
-	// Wall is the observer's wall clock at that moment. It is for people; nothing is subtracted from it.
+	// Wall is the observer's wall clock at that moment. It is for people, and to bound how late an arrival was.
 	Wall time.Time `json:"wall"`
 	Kind Kind      `json:"kind"`
 	// Trial numbers the trial the event falls in, from 1; 0 is outside of any trial.
@@ -44,6 +46,8 @@ type Event struct {
 	Log     *Log     `json:"log,omitempty"`
 	Fault   *Fault   `json:"fault,omitempty"`
 	Note    string   `json:"note,omitempty"`
+	// HoleSeconds is how long before this event a hole began; 0 if it is not known.
+	HoleSeconds float64 `json:"holeSeconds,omitempty"`
 }
 
 // Lease is the content of a Lease object. The times in it were written by the holder's clock.
@@ -87,7 +91,8 @@ type Work struct {
 type Log struct {
 	Pod      string    `json:"pod"`
 	UID      string    `json:"uid"`
-	Time     time.Time `json:"time,omitzero"` // as the replica wrote it
+	Restarts int       `json:"restarts,omitempty"` // of the container: tells the lives of one pod apart
+	Time     time.Time `json:"time,omitzero"`      // as the replica wrote it
 	Level    string    `json:"level,omitempty"`
 	Message  string    `json:"msg"`
 	Identity string    `json:"identity,omitempty"`
@@ -102,7 +107,8 @@ type Fault struct {
 	UID     string `json:"uid"`
 	Kubectl string `json:"kubectl,omitempty"`
 	// Standbys are the other candidates that were polling when the fault was issued.
-	Standbys []string `json:"standbys"`
-	// PhaseSeconds is the random wait drawn before the fault, in [0, RetryPeriod).
+	Standbys    []string `json:"standbys"`
+	StandbyUIDs []string `json:"standbyUIDs"`
+	// PhaseSeconds is the random wait drawn before the fault, in [0, 3·RetryPeriod).
 	PhaseSeconds float64 `json:"phaseSeconds"`
 }

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -24,9 +25,11 @@ const (
 // candidates, and the arrival of a renewal is late by a few milliseconds.
 const clockSlack = 1.1
 
-// Measure derives the given trial from a run's events. A trial without a fault is Unknown.
+// Measure derives the given trial from a run's events. A trial that was disturbed, or not seen as a whole, is Unknown,
+// has a reason in Void, and no figure but its instants.
 func Measure(events []Event, trial int) Trial {
-	m := measurer{events: events, trial: trial, out: Trial{Class: Unknown, InstantsSeconds: map[string]float64{}}}
+	m := measurer{events: events, trial: trial, out: Trial{Class: Unknown, InstantsSeconds: map[string]float64{}},
+		leads: map[string]float64{}, works: map[string]float64{}, workLogs: map[string]time.Time{}, made: map[string]bool{}}
 	if !m.findFault() {
 		m.out.Void = "no fault was issued"
 		return m.out
@@ -45,18 +48,27 @@ type measurer struct {
 	start     int // index of the fault
 	t0        float64
 	fault     Fault
-	before    Lease
-	lastRenew float64 // arrival of the last renewal by the holder, in run seconds
+	before    *Lease  // the record just before the fault; nil if there was none
+	lastRenew float64 // arrival of the holder's last write, in run seconds
 	lags      []float64
-	restarts  int // of the target's container, before the fault
+	restarts  int  // of the target's container, before the fault
+	doomed    bool // the target was on its way out before the fault
 
+	accepted  bool
 	restarted bool // the target's process was started again
 	leaseGone bool
 	takeover  *Lease
 	takeoverT float64
-	oldWork   time.Time // last work of the old leader, its own clock
-	newWork   time.Time // first work of the new one, its own clock
-	oldSeen   bool
+	made      map[string]bool      // pods first seen after the fault
+	leads     map[string]float64   // identity → arrival of its "started leading"
+	works     map[string]float64   // identity → arrival of its first work
+	workLogs  map[string]time.Time // identity → log time of its first reconcile
+	holes     []Event
+
+	oldLog     time.Time // the old leader's last reconcile, by its own clock
+	oldWrite   float64   // arrival of the old leader's last write
+	oldLogEnds bool      // its log was read to the end
+	oldLogHole bool
 }
 
 func (m *measurer) findFault() bool {
@@ -76,28 +88,34 @@ func (m *measurer) findBefore() {
 	for _, e := range m.events[:m.start] {
 		switch {
 		case e.Kind == LeaseSeen && e.Lease != nil:
-			m.before, m.lastRenew = *e.Lease, e.Seconds
+			m.before, m.lastRenew = e.Lease, e.Seconds
 			if !e.Lease.RenewTime.IsZero() {
 				m.lags = append(m.lags, e.Wall.Sub(e.Lease.RenewTime).Seconds())
 			}
-		case e.Kind == LogLine && e.Log != nil && e.Log.UID == m.fault.UID:
-			m.oldSeen = true
-			m.noteOldWork(e.Log)
+		case e.Kind == LeaseGone:
+			m.before = nil
 		case e.Kind == PodSeen && e.Pod != nil && e.Pod.UID == m.fault.UID:
-			m.restarts = e.Pod.Restarts
+			m.restarts, m.doomed = e.Pod.Restarts, e.Pod.Terminating
+		case e.Kind == PodGone && e.Pod != nil && e.Pod.UID == m.fault.UID:
+			m.doomed = true
+		case e.Kind == LogLine && e.Log != nil && e.Log.UID == m.fault.UID && e.Log.Message == api.MessageReconcile:
+			m.oldLog, m.oldLogHole = e.Log.Time, false
+		case e.Kind == LogHole && e.Log != nil && e.Log.UID == m.fault.UID:
+			m.oldLogHole = true
 		}
 	}
-	m.out.HolderBefore, m.out.TransitionsBefore = m.before.Holder, m.before.Transitions
+	if m.before != nil {
+		m.out.HolderBefore, m.out.TransitionsBefore = m.before.Holder, m.before.Transitions
+	}
 	m.out.UncertaintySeconds = lagBound(m.lags)
 }
 
 // lagBound is the 95th percentile of the last renewals' arrival lag; nil if clocks differ or too few were seen.
 func lagBound(lags []float64) *float64 {
-	recent := lags[max(1, len(lags)-40):] // the first is the state at list time, not an arrival
-	if len(recent) < 2 {
+	if len(lags) < 3 {
 		return nil
 	}
-	recent = slices.Sorted(slices.Values(recent))
+	recent := slices.Sorted(slices.Values(lags[max(1, len(lags)-40):])) // the first is the state at list time, not an arrival
 	bound := recent[(len(recent)*95)/100]
 	if recent[0] < 0 || bound > 5 {
 		return nil // another host's clock
@@ -112,29 +130,22 @@ func (m *measurer) walk() {
 		}
 		switch e.Kind {
 		case FaultAccepted:
+			m.accepted = true
 			m.set(T1, e)
-		case ProcessGone:
-			if e.Process != nil && e.Process.UID == m.fault.UID {
-				m.set(T3, e)
-			}
-		case ProcessUp:
-			if e.Process != nil && e.Process.UID == m.fault.UID {
-				m.restarted = true
-			}
-		case PodSeen:
-			m.restarted = m.restarted || e.Pod != nil && e.Pod.UID == m.fault.UID && e.Pod.Restarts > m.restarts
+		case ProcessGone, ProcessUp:
+			m.process(e)
+		case PodSeen, PodGone:
+			m.pod(e)
 		case LeaseSeen:
 			m.lease(e)
 		case LeaseGone:
-			m.leaseGone = true
+			m.leaseGone = m.leaseGone || m.takeover == nil
 		case WorkSeen:
 			m.work(e)
-		case LogLine:
+		case LogLine, LogHole, LogEnded:
 			m.log(e)
 		case WatchHole:
-			if m.takeover == nil {
-				m.out.Void = "the watch had a hole before the new holder was seen: " + e.Note
-			}
+			m.holes = append(m.holes, e)
 		}
 	}
 }
@@ -143,6 +154,57 @@ func (m *measurer) walk() {
 func (m *measurer) set(name string, e Event) {
 	if _, seen := m.out.InstantsSeconds[name]; !seen {
 		m.out.InstantsSeconds[name] = round(e.Seconds - m.t0)
+	}
+}
+
+// void gives the trial up; the first reason stays.
+func (m *measurer) void(format string, args ...any) {
+	if m.out.Void == "" {
+		m.out.Void = fmt.Sprintf(format, args...)
+	}
+}
+
+func (m *measurer) process(e Event) {
+	switch {
+	case e.Process == nil:
+	case e.Process.UID != m.fault.UID:
+		m.standbyLost(e.Kind == ProcessGone, e.Process.UID, e.Process.Pod)
+	case e.Kind == ProcessGone:
+		m.set(T3, e)
+	default:
+		m.restart()
+	}
+}
+
+// restart forgets what the target's earlier process did: what follows is another process's.
+func (m *measurer) restart() {
+	if m.restarted {
+		return
+	}
+	m.restarted = true
+	clear(m.leads)
+	clear(m.works)
+	clear(m.workLogs)
+}
+
+func (m *measurer) pod(e Event) {
+	switch {
+	case e.Pod == nil:
+	case e.Pod.UID == m.fault.UID:
+		if e.Kind == PodSeen && e.Pod.Restarts > m.restarts {
+			m.restart()
+		}
+	case slices.Contains(m.fault.StandbyUIDs, e.Pod.UID):
+		m.standbyLost(e.Kind == PodGone || e.Pod.Terminating, e.Pod.UID, e.Pod.Name)
+	default:
+		m.made[e.Pod.Name] = true
+	}
+}
+
+// standbyLost voids a trial whose standby went away before it could take over: somebody else's doing decides then.
+func (m *measurer) standbyLost(lost bool, uid, name string) {
+	if lost && m.takeover == nil && slices.Contains(m.fault.StandbyUIDs, uid) {
+		m.void("standby %s went away before the Lease had a new holder", name)
 	}
 }
 
@@ -155,7 +217,7 @@ func (m *measurer) lease(e Event) {
 		return
 	}
 	_, released := m.out.Instant(T4)
-	if e.Lease.Holder == m.before.Holder && !released && !m.restarted && !m.leaseGone {
+	if m.before != nil && e.Lease.Holder == m.before.Holder && !released && !m.restarted && !m.leaseGone {
 		m.lastRenew = e.Seconds
 		return
 	}
@@ -166,10 +228,13 @@ func (m *measurer) lease(e Event) {
 }
 
 func (m *measurer) work(e Event) {
-	if e.Work == nil || m.takeover == nil || e.Work.Holder != m.takeover.Holder {
+	if e.Work == nil {
 		return
 	}
-	m.set(T7, e)
+	first(m.works, e.Work.Holder, e.Seconds)
+	if m.before != nil && e.Work.Holder == m.before.Holder && !m.restarted {
+		m.oldWrite = e.Seconds
+	}
 }
 
 func (m *measurer) log(e Event) {
@@ -180,89 +245,48 @@ func (m *measurer) log(e Event) {
 	if l.Level == "ERROR" || l.Level == "WARN" {
 		m.out.Errors = append(m.out.Errors, l.Pod+": "+l.Raw)
 	}
-	old := l.UID == m.fault.UID && !m.restarted
-	if old {
-		m.oldSeen = true
-		m.noteOldWork(l)
-		if l.Message == api.MessageSignal {
-			m.set(T2, e)
-		}
+	if l.UID == m.fault.UID && l.Restarts == m.restarts {
+		m.oldLine(e)
 		return
 	}
-	if l.UID != m.fault.UID && !slices.Contains(m.fault.Standbys, l.Pod) && m.out.ReplacementStartSeconds == nil && l.Message == api.MessageStarted {
-		after := round(e.Seconds - m.t0)
-		m.out.ReplacementStartSeconds = &after
+	if e.Kind != LogLine {
+		return
+	}
+	identity := l.Identity
+	if identity == "" {
+		identity = l.Pod
 	}
 	switch l.Message {
+	case api.MessageStarted:
+		if m.made[l.Pod] && m.out.ReplacementStartSeconds == nil {
+			after := round(e.Seconds - m.t0)
+			m.out.ReplacementStartSeconds = &after
+		}
 	case api.MessageStartedLead:
-		m.set(T6, e)
+		first(m.leads, identity, e.Seconds)
 	case api.MessageReconcile:
-		if m.newWork.IsZero() {
-			m.newWork = l.Time
-		}
-		m.set(T7, e)
+		first(m.works, identity, e.Seconds)
+		first(m.workLogs, identity, l.Time)
 	}
 }
 
-func (m *measurer) noteOldWork(l *Log) {
-	if l.Message == api.MessageReconcile && l.Time.After(m.oldWork) {
-		m.oldWork = l.Time
-	}
-}
-
-// conclude names the class and the winner, and subtracts.
-func (m *measurer) conclude() {
-	if m.takeover == nil {
-		if m.out.Void == "" {
-			m.out.Void = "no new holder was seen"
-		}
-		return
-	}
-	m.out.Class, m.out.Winner = m.class(), m.winner()
-	from, seen := m.out.Instant(T4)
-	if m.out.Class != Released {
-		from, seen = m.out.Instant(T3)
-	}
-	if t5, ok := m.out.Instant(T5); ok && seen {
-		gap := round(t5 - from)
-		m.out.LockGapSeconds = &gap
-	}
-	if t7, ok := m.out.Instant(T7); ok {
-		m.out.GapSeconds = &t7
-	}
-	if m.oldSeen && !m.newWork.IsZero() && !m.oldWork.IsZero() {
-		overlap := round(math.Max(0, m.oldWork.Sub(m.newWork).Seconds()))
-		m.out.OverlapSeconds = &overlap
-	}
-	if m.out.Void != "" {
-		m.out.Class = Unknown
-	}
-}
-
-func (m *measurer) class() Class {
-	_, released := m.out.Instant(T4)
+func (m *measurer) oldLine(e Event) {
 	switch {
-	case m.leaseGone:
-		return Deleted
-	case released:
-		return Released
-	case m.takeover.Holder == m.before.Holder:
-		return SameIdentity
-	case m.takeoverT-m.lastRenew >= float64(m.before.LeaseDurationSeconds)-clockSlack:
-		return Expired
-	default:
-		return Stolen
+	case e.Kind == LogHole:
+		m.oldLogHole = true
+	case e.Kind == LogEnded:
+		m.oldLogEnds = true
+	case e.Log.Message == api.MessageReconcile && e.Log.Time.After(m.oldLog):
+		m.oldLog = e.Log.Time
+	case e.Log.Message == api.MessageSignal:
+		m.set(T2, e)
 	}
 }
 
-func (m *measurer) winner() Winner {
-	switch {
-	case m.takeover.Holder == m.before.Holder:
-		return Same
-	case slices.Contains(m.fault.Standbys, PodOf(m.takeover.Holder)):
-		return Standby
-	default:
-		return Replacement
+// first keeps the earliest value of a key; events come in order.
+func first[T any](values map[string]T, key string, value T) {
+	if _, seen := values[key]; !seen {
+		values[key] = value
 	}
 }
 

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +38,21 @@ func (s *script) process(t float64, kind Kind, pod string) *script {
 
 func (s *script) fault(t float64, mode string) *script {
 	s.trial = 1
-	return s.add(t, Event{Kind: FaultIssued, Fault: &Fault{Mode: mode, Pod: "old", UID: "old-uid", Standbys: []string{"other"}}})
+	return s.add(t, Event{Kind: FaultIssued, Fault: &Fault{Mode: mode, Pod: "old", UID: "old-uid", Standbys: []string{"other"}, StandbyUIDs: []string{"other-uid"}}}).
+		add(t, Event{Kind: FaultAccepted})
+}
+
+// end is the end of the old leader: process and log.
+func (s *script) end(t float64) *script {
+	return s.process(t, ProcessGone, "old").add(t, Event{Kind: LogEnded, Log: &Log{Pod: "old", UID: "old-uid"}})
+}
+
+func (s *script) pod(t float64, kind Kind, name string, terminating bool) *script {
+	return s.add(t, Event{Kind: kind, Pod: &Pod{Name: name, UID: name + "-uid", Terminating: terminating}})
+}
+
+func (s *script) work(t float64, holder string) *script {
+	return s.add(t, Event{Kind: WorkSeen, Work: &Work{Holder: holder}})
 }
 
 // steady is ten seconds of a healthy leader that renews every two seconds and works.
@@ -60,29 +75,45 @@ func TestMeasure_Classes(t *testing.T) {
 		transitionsA int
 	}{
 		{"a release is an empty holder before the new one",
-			steady().fault(9, "graceful").log(9.05, "old", api.MessageSignal).lease(9.1, "", 3).process(9.12, ProcessGone, "old").
+			steady().fault(9, "graceful").log(9.05, "old", api.MessageSignal).lease(9.1, "", 3).end(9.12).
 				lease(10.5, "other", 4).log(10.51, "other", api.MessageReconcile),
 			Released, Standby, 1.4, 1.51, 0, 4},
 		{"no empty holder and the record ran out: expired",
-			steady().fault(9, "kill").process(9.01, ProcessGone, "old").lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
+			steady().fault(9, "kill").end(9.01).lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
 			Expired, Standby, 14.99, 15.2, 0, 4},
 		{"a pod that was not there before is the replacement",
-			steady().fault(9, "kill").process(9.01, ProcessGone, "old").log(10.3, "new", api.MessageStarted).lease(25, "new", 4).log(25.1, "new", api.MessageReconcile),
+			steady().fault(9, "kill").end(9.01).pod(9.1, PodSeen, "new", false).log(10.3, "new", api.MessageStarted).lease(25, "new", 4).log(25.1, "new", api.MessageReconcile),
 			Expired, Replacement, 15.99, 16.1, 0, 4},
 		{"the same name in the record again: no transition",
-			steady().fault(9, "crash").process(9.01, ProcessGone, "old").process(10.1, ProcessUp, "old").lease(10.3, "old", 3).log(10.31, "old", api.MessageReconcile),
+			steady().fault(9, "crash").end(9.01).process(10.1, ProcessUp, "old").lease(10.3, "old", 3).
+				add(10.31, Event{Kind: LogLine, Log: &Log{Pod: "old", UID: "old-uid", Restarts: 1, Time: wall(10.3), Message: api.MessageReconcile}}),
 			SameIdentity, Same, 1.29, 1.31, 0, 3},
-		{"another holder while the record was valid: stolen",
+		{"another holder while the record was valid: stolen, and by nobody of the lab",
 			steady().fault(9, "steal").lease(9.2, "thief", 4).log(9.3, "thief", api.MessageReconcile),
-			Stolen, Replacement, -1, 0.3, 0, 4},
+			Stolen, "", -1, 0.3, -1, 4},
 		{"the object went away: deleted",
 			steady().fault(9, "delete-lease").add(9.1, Event{Kind: LeaseGone}).lease(9.5, "other", 0).log(9.6, "other", api.MessageReconcile),
-			Deleted, Standby, -1, 0.6, 0, 0},
-		{"the old leader's work after the new one's first is an overlap",
+			Deleted, Standby, -1, 0.6, -1, 0},
+		{"an object that goes away after the takeover changes nothing",
+			steady().fault(9, "kill").end(9.01).lease(24, "other", 4).add(24.1, Event{Kind: LeaseGone}).log(24.2, "other", api.MessageReconcile),
+			Expired, Standby, 14.99, 15.2, 0, 4},
+		{"the old leader's reconcile after the new one's first is an overlap",
 			steady().fault(9, "cut").lease(24, "other", 4).log(24.1, "other", api.MessageReconcile).log(26.1, "old", api.MessageReconcile),
 			Expired, Standby, -1, 15.1, 2, 4},
+		{"and so is its write",
+			steady().fault(9, "cut").lease(24, "other", 4).work(24.1, "other").work(27.1, "old"),
+			Expired, Standby, -1, 15.1, 3, 4},
+		{"an old log that was not read to its end proves no absence of an overlap",
+			steady().fault(9, "kill").process(9.01, ProcessGone, "old").lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
+			Expired, Standby, 14.99, 15.2, -1, 4},
+		{"nor does one with a hole",
+			steady().fault(9, "kill").add(9, Event{Kind: LogHole, Log: &Log{Pod: "old", UID: "old-uid"}}).end(9.01).lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
+			Expired, Standby, 14.99, 15.2, -1, 4},
+		{"somebody else's work is not the successor's",
+			steady().fault(9, "kill").end(9.01).log(12, "stray", api.MessageReconcile).lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
+			Expired, Standby, 14.99, 15.2, 0, 4},
 		{"a renewal that was under way at the fault is no takeover",
-			steady().fault(9.999, "kill").lease(10.001, "old", 3).process(10.003, ProcessGone, "old").lease(25.5, "other", 4).log(25.6, "other", api.MessageReconcile),
+			steady().fault(9.999, "kill").lease(10.001, "old", 3).end(10.003).lease(25.5, "other", 4).log(25.6, "other", api.MessageReconcile),
 			Expired, Standby, 15.497, 15.601, 0, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -112,23 +143,52 @@ func figure(t *testing.T, what string, got *float64, want float64) {
 	}
 }
 
-func TestMeasure_UnknownIsNotAveraged(t *testing.T) {
-	for name, s := range map[string]*script{
-		"nobody took over":     steady().fault(9, "kill").process(9.01, ProcessGone, "old"),
-		"the watch had a hole": steady().fault(9, "kill").add(12, Event{Kind: WatchHole, Note: "lease"}).lease(24, "other", 4).log(24.1, "other", api.MessageReconcile),
-		"no fault was issued":  steady(),
+func TestMeasure_ADisturbedTrialIsUnknownAndHasNoFigure(t *testing.T) {
+	taken := func(s *script) *script {
+		return s.lease(24, "other", 4).log(24.1, "other", api.MessageReconcile)
+	}
+	hole := func(seconds float64) Event { return Event{Kind: WatchHole, Note: "lease", HoleSeconds: seconds} }
+	empty := steady().lease(8.9, "", 3)
+	for name, c := range map[string]struct {
+		script *script
+		reason string
+	}{
+		"nobody took over":          {steady().fault(9, "kill").end(9.01), "no new holder was seen"},
+		"a hole before":             {taken(steady().fault(9, "kill").end(9.01).add(12, hole(0))), "events may be missing or late"},
+		"a hole told afterwards":    {taken(steady().fault(9, "kill").end(9.01)).add(30, hole(8)), "events may be missing or late"},
+		"no fault":                  {steady(), "no fault was issued"},
+		"released before the fault": {taken(empty.fault(9, "kill").end(9.01)), `it was ""`},
+		"taken before the fault":    {taken(steady().lease(8.9, "third", 4).fault(9, "kill").end(9.01)), `it was "third"`},
+		"no Lease":                  {taken(steady().add(8.9, Event{Kind: LeaseGone}).fault(9, "kill").end(9.01)), "there was no Lease"},
+		"a doomed holder":           {taken(steady().pod(8.9, PodSeen, "old", true).fault(9, "graceful").end(9.01)), "on its way out"},
+		"the standby's process":     {taken(steady().fault(9, "kill").end(9.01).process(12, ProcessGone, "other")), "standby other went away"},
+		"the standby's pod":         {taken(steady().fault(9, "kill").end(9.01).pod(12, PodSeen, "other", true)), "standby other went away"},
+		"not accepted": {taken((&script{events: steady().events, trial: 1}).
+			add(9, Event{Kind: FaultIssued, Fault: &Fault{Mode: "kill", Pod: "old", UID: "old-uid", Standbys: []string{"other"}}})), "not accepted"},
+		"another timing": {steady().fault(9, "kill").end(9.01).
+			add(15, Event{Kind: LeaseSeen, Lease: &Lease{Holder: "other", LeaseDurationSeconds: 5, Transitions: 4}}).log(15.1, "other", api.MessageReconcile), "changed from 15 to 5"},
 	} {
-		got := Measure(s.events, 1)
-		if got.Class != Unknown || got.Void == "" || got.Complete() {
-			t.Errorf("%s: got class %s, void %q; want unknown with a reason", name, got.Class, got.Void)
+		got := Measure(c.script.events, 1)
+		if got.Class != Unknown || !strings.Contains(got.Void, c.reason) || got.Complete() {
+			t.Errorf("%s: got class %s, void %q; want unknown because %q", name, got.Class, got.Void, c.reason)
+		}
+		if got.GapSeconds != nil || got.LockGapSeconds != nil || got.OverlapSeconds != nil {
+			t.Errorf("%s: a void trial has figures: %+v", name, got)
 		}
 	}
 }
 
 func TestMeasure_HoleAfterTheTakeoverDoesNotMatter(t *testing.T) {
-	s := steady().fault(9, "kill").process(9.01, ProcessGone, "old").lease(24, "other", 4).add(24.05, Event{Kind: WatchHole, Note: "pods"}).log(24.1, "other", api.MessageReconcile)
+	s := steady().fault(9, "kill").end(9.01).lease(24, "other", 4).add(24.05, Event{Kind: WatchHole, Note: "pods"}).log(24.1, "other", api.MessageReconcile)
 	if got := Measure(s.events, 1); got.Class != Expired {
 		t.Errorf("got %s (%s), want expired", got.Class, got.Void)
+	}
+}
+
+func TestMeasure_ARecordThatBeginsWithTheFault(t *testing.T) {
+	s := (&script{}).fault(0, "kill").lease(1, "other", 4)
+	if got := Measure(s.events, 1); got.Class != Unknown {
+		t.Errorf("got %s, want unknown", got.Class)
 	}
 }
 

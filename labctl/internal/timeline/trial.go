@@ -25,7 +25,7 @@ type Winner string
 const (
 	Standby     Winner = "standby"     // a candidate that was polling before the fault
 	Replacement Winner = "replacement" // a pod that was made after the fault
-	Same        Winner = "same"        // the identity that held it before
+	Same        Winner = "same"        // the pod that held it before
 )
 
 // MarshalJSON writes null for a winner that was not seen.
@@ -47,8 +47,9 @@ type Trial struct {
 	LockGapSeconds *float64 `json:"lockGapSeconds"`
 	// OverlapSeconds is how long the old leader worked beside the new one: 0 if seen to be none, nil if it could not be seen.
 	OverlapSeconds *float64 `json:"overlapSeconds"`
-	// UncertaintySeconds bounds how late an instant may have been stamped: the 95th percentile of arrival − renewTime of the
-	// renewals before the fault. It holds where the replicas share the observer's wall clock, and is nil otherwise.
+	// UncertaintySeconds is how late the Lease's events arrive: the 95th percentile of arrival − renewTime of the renewals
+	// before the fault. It says nothing of instants that come from logs. It needs one wall clock for the replicas and the
+	// observer, and is nil otherwise, and with fewer than two renewals.
 	UncertaintySeconds *float64 `json:"uncertaintySeconds"`
 	PhaseSeconds       float64  `json:"phaseSeconds"`
 	Standbys           int      `json:"standbys"`

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -13,37 +15,37 @@ import (
 )
 
 // Down ends the cluster and removes its state and its sockets. A cluster that is not there is no error.
-func (p Provider) Down(ctx context.Context, name string) error {
+func (p Provider) Down(ctx context.Context, name string, say func(string)) (found bool, err error) {
 	where, err := newPaths(name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if absent(where.state) && absent(where.sockets) {
-		return nil
+		return false, nil
 	}
-	release, err := guardLab(where.guard, func() {})
+	release, err := guardLab(ctx, where.guard, func() { say("another labctl is changing this lab; waiting for it") })
 	if err != nil {
-		return err
+		return true, err
 	}
 	defer func() {
 		release()
 		os.Remove(filepath.Dir(where.state)) // stays if another lab lives in it
 	}()
 	if err := stop(ctx, where); err != nil {
-		return err
+		return true, err
 	}
 	for _, dir := range []string{where.state, where.sockets} {
 		if absent(dir) {
 			continue
 		}
 		if err := ownedPrivately(dir); err != nil {
-			return &provider.Problem{Err: fmt.Errorf("remove lab %s: %w", name, err), Hint: "look at it: ls -ld " + dir}
+			return true, &provider.Problem{Err: fmt.Errorf("remove lab %s: %w", name, err), Hint: "ls -ld " + dir}
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("remove lab %s: %w", name, err)
+			return true, fmt.Errorf("remove lab %s: %w", name, err)
 		}
 	}
-	return nil
+	return true, nil
 }
 
 func absent(path string) bool {
@@ -51,10 +53,11 @@ func absent(path string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// stop ends the supervisor, which ends its children and the pods. It knows the supervisor by the lock it holds, so a
-// process that got the same pid later is never signalled.
+// stop ends the supervisor, which ends its children and the pods, and waits for all of them. The supervisor holds a lock
+// for all of its life and has written its pid into it, so a process that got the same pid later is never signalled.
 func stop(ctx context.Context, where paths) error {
 	lock := filepath.Join(where.state, "lock")
+	last, _ := readRecord(where) // its children, for the end; none if it is not readable
 	deadline := time.Now().Add(stopLimit)
 	signal := syscall.SIGTERM
 	for sent := false; ; {
@@ -63,24 +66,66 @@ func stop(ctx context.Context, where paths) error {
 			return fmt.Errorf("look for the cluster: %w", err)
 		}
 		if !running {
-			return nil
+			return childrenGone(ctx, last)
 		}
-		if r, err := readRecord(where); err == nil && !sent {
-			if err := syscall.Kill(r.PID, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("end academy-cluster (pid %d): %w", r.PID, err)
+		if pid := supervisor(lock); pid > 1 && !sent {
+			if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("end academy-cluster (pid %d): %w", pid, err)
 			}
 			sent = true
+			syscall.Kill(pid, syscall.SIGCONT) // one that is stopped would not hear SIGTERM
 		}
 		if time.Now().After(deadline) {
 			if signal == syscall.SIGKILL {
-				return &provider.Problem{Err: fmt.Errorf("academy-cluster did not end within %s", stopLimit), Hint: "look at it: cat " + filepath.Join(where.state, "cluster.json")}
+				return &provider.Problem{Err: fmt.Errorf("academy-cluster (pid %d) did not end within %s", supervisor(lock), stopLimit), Hint: "cat " + filepath.Join(where.state, "cluster.log")}
 			}
 			signal, sent, deadline = syscall.SIGKILL, false, time.Now().Add(5*time.Second)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+		if err := pause(ctx); err != nil {
+			return err
 		}
+	}
+}
+
+// supervisor reads the pid that the holder of the lock wrote into it; 0 if there is none.
+func supervisor(lock string) int {
+	data, err := os.ReadFile(lock)
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// childrenGone waits until the children have ended: after a SIGKILL of the supervisor they need a moment to notice. It
+// signals none of them, since their numbers may be others' by now, and does not wait for ever, for the same reason.
+func childrenGone(ctx context.Context, last record) error {
+	const limit = 3 * time.Second
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); {
+		left := 0
+		for _, child := range last.Children {
+			if child.PID > 1 && !errors.Is(syscall.Kill(child.PID, 0), syscall.ESRCH) {
+				left++
+			}
+		}
+		if left == 0 {
+			return nil
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(20 * time.Millisecond):
+		return nil
 	}
 }

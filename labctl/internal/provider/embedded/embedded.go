@@ -86,6 +86,9 @@ type record struct {
 	NodeSocket             string  `json:"nodeSocket"`
 	PodStartLatencySeconds float64 `json:"podStartLatencySeconds"`
 	Kubernetes             string  `json:"kubernetes"`
+	Children               map[string]struct {
+		PID int `json:"pid"`
+	} `json:"children"`
 }
 
 func (r record) cluster(p paths) provider.Cluster {
@@ -151,7 +154,7 @@ func (p Provider) Up(ctx context.Context, spec provider.Spec) (provider.Cluster,
 	if err != nil {
 		return provider.Cluster{}, err
 	}
-	release, err := guardLab(where.guard, func() { say("another labctl is changing this lab; waiting for it") })
+	release, err := guardLab(ctx, where.guard, func() { say("another labctl is changing this lab; waiting for it") })
 	if err != nil {
 		return provider.Cluster{}, err
 	}
@@ -171,6 +174,7 @@ func (p Provider) Up(ctx context.Context, spec provider.Spec) (provider.Cluster,
 	if err != nil && started != nil {
 		started.end()
 	}
+	cluster.Started = started != nil
 	return cluster, err
 }
 

@@ -1,12 +1,14 @@
 package embedded
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"academy.example/lab/labctl/internal/provider"
 )
@@ -102,7 +104,7 @@ func locked(file string) (bool, error) {
 
 // guardLab takes the lock that keeps two labctl from changing one lab at the same time, waiting for the other to end.
 // The file may be removed by its holder, so a lock counts only while the path still names the locked file.
-func guardLab(file string, waiting func()) (release func(), err error) {
+func guardLab(ctx context.Context, file string, waiting func()) (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, fmt.Errorf("make %s: %w", filepath.Dir(file), err)
 	}
@@ -111,17 +113,33 @@ func guardLab(file string, waiting func()) (release func(), err error) {
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", file, err)
 		}
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-			waiting()
-			if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-				f.Close()
-				return nil, fmt.Errorf("lock %s: %w", file, err)
-			}
+		if err := lockSoon(ctx, f, waiting); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", file, err)
 		}
 		if sameFile(f, file) {
 			return func() { os.Remove(file); f.Close() }, nil
 		}
 		f.Close()
+	}
+}
+
+// lockSoon takes the lock when it is free, or gives up with ctx; a blocking call could not be interrupted.
+func lockSoon(ctx context.Context, f *os.File, waiting func()) error {
+	for told := false; ; {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != syscall.EWOULDBLOCK {
+			return err
+		}
+		if !told {
+			waiting()
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
 }
 

@@ -99,13 +99,13 @@ func TestLocked(t *testing.T) {
 
 func TestGuardLab_OneAtATimeAndNothingLeft(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "labctl", "lab.lock")
-	release, err := guardLab(file, func() { t.Error("the first had to wait") })
+	release, err := guardLab(t.Context(), file, func() { t.Error("the first had to wait") })
 	if err != nil {
 		t.Fatal(err)
 	}
 	waits, done := make(chan bool, 1), make(chan func())
 	go func() {
-		second, err := guardLab(file, func() { waits <- true })
+		second, err := guardLab(t.Context(), file, func() { waits <- true })
 		if err != nil {
 			t.Error(err)
 		}

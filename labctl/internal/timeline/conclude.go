@@ -1,0 +1,113 @@
+package timeline
+
+import (
+	"math"
+	"slices"
+)
+
+// conclude looks for what spoils the trial, names the class and the winner, and subtracts.
+func (m *measurer) conclude() {
+	m.disturbed()
+	if m.takeover == nil {
+		m.void("no new holder was seen")
+	}
+	if m.out.Void != "" {
+		return
+	}
+	m.out.Class, m.out.Winner = m.class(), m.winner()
+	m.successor()
+	from, seen := m.out.Instant(T4)
+	if m.out.Class != Released {
+		from, seen = m.out.Instant(T3)
+	}
+	if seen {
+		gap := round(m.takeoverT - m.t0 - from)
+		m.out.LockGapSeconds = &gap
+	}
+	if t7, ok := m.out.Instant(T7); ok {
+		m.out.GapSeconds = &t7
+	}
+	m.out.OverlapSeconds = m.overlap()
+}
+
+// disturbed voids a trial in which something else than the fault may have decided.
+func (m *measurer) disturbed() {
+	switch {
+	case m.before == nil:
+		m.void("there was no Lease before the fault")
+	case PodOf(m.before.Holder) != m.fault.Pod:
+		m.void("the holder had changed before the fault: it was %q, the fault was meant for %s", m.before.Holder, m.fault.Pod)
+	case m.doomed:
+		m.void("the holder's pod was on its way out before the fault")
+	case !m.accepted:
+		m.void("the command was not accepted")
+	case m.takeover != nil && m.takeover.LeaseDurationSeconds != m.before.LeaseDurationSeconds:
+		m.void("leaseDurationSeconds changed from %d to %d during the trial", m.before.LeaseDurationSeconds, m.takeover.LeaseDurationSeconds)
+	}
+	for _, hole := range m.holes {
+		if begin := hole.Seconds - hole.HoleSeconds; m.takeover == nil || begin <= m.takeoverT {
+			m.void("events may be missing or late before the new holder was seen: %s", hole.Note)
+		}
+	}
+}
+
+// successor finds when the new holder led and worked: its own events only.
+func (m *measurer) successor() {
+	if t, ok := m.leads[m.takeover.Holder]; ok {
+		m.out.InstantsSeconds[T6] = round(t - m.t0)
+	}
+	if t, ok := m.works[m.takeover.Holder]; ok {
+		m.out.InstantsSeconds[T7] = round(t - m.t0)
+	}
+}
+
+func (m *measurer) class() Class {
+	_, released := m.out.Instant(T4)
+	switch {
+	case m.leaseGone:
+		return Deleted
+	case released:
+		return Released
+	case m.takeover.Holder == m.before.Holder:
+		return SameIdentity
+	case m.takeoverT-m.lastRenew >= float64(m.before.LeaseDurationSeconds)-clockSlack:
+		return Expired
+	default:
+		return Stolen
+	}
+}
+
+// winner is empty for a holder that is none of the replicas.
+func (m *measurer) winner() Winner {
+	pod := PodOf(m.takeover.Holder)
+	switch {
+	case pod == m.fault.Pod:
+		return Same
+	case slices.Contains(m.fault.Standbys, pod):
+		return Standby
+	case m.made[pod]:
+		return Replacement
+	default:
+		return ""
+	}
+}
+
+// overlap is the longest time that the old leader was seen to work after the new one began: by their log times, which one
+// clock wrote as long as the replicas share a host, and by the arrival of their writes. That it was none is known only if
+// the old process is gone and its log was read to the end.
+func (m *measurer) overlap() *float64 {
+	longest := 0.0
+	if begun, ok := m.workLogs[m.takeover.Holder]; ok && !m.oldLog.IsZero() {
+		longest = max(longest, m.oldLog.Sub(begun).Seconds())
+	}
+	if begun, ok := m.works[m.takeover.Holder]; ok && m.oldWrite > 0 && m.takeover.Holder != m.before.Holder {
+		longest = max(longest, m.oldWrite-begun)
+	}
+	longest = math.Max(0, round(longest))
+	_, gone := m.out.Instant(T3)
+	_, works := m.workLogs[m.takeover.Holder]
+	if longest == 0 && (!gone || !works || !m.oldLogEnds || m.oldLogHole) {
+		return nil
+	}
+	return &longest
+}
