@@ -29,8 +29,9 @@ tools:
 	go build -ldflags '$(LINK)' -o bin/academy-operator ./operator
 
 cluster: tools
-	@test -x bin/academy-cluster || { bin/labctl predict; echo; \
-	  echo "Compiling Kubernetes $(KUBERNETES), once: about 1700 packages, 5 to 10 minutes on two cores. Above is what to expect of it."; }
+	@test -x bin/academy-cluster || { bin/labctl predict | sed '/^next:/d'; \
+	  \
+	  echo "Compiling Kubernetes $(KUBERNETES), once: about 1700 packages, 5 to 10 minutes on two cores. Above: what the lab will measure."; }
 	@cd labctl/cluster && for program in academy-cluster:. kubectl:./kubectl; do \
 	  go build -v -ldflags '$(LINK_KUBE)' -o ../../bin/$${program%%:*} $${program##*:} 2>&1 | \
 	  awk '/^[A-Za-z0-9._~\/-]+$$/ {if (++n % 100 == 0) printf "  %d packages compiled\n", n; next} {print}'; done
@@ -41,7 +42,7 @@ lab-up: build ## make the lab and leave it running
 lab-down: ## remove the lab
 	@test ! -x bin/labctl || bin/labctl down
 
-watch: ## follow the Lease live: every renewal, release and takeover
+watch: lab-up ## follow the Lease live: every renewal, release and takeover
 	@bin/labctl watch
 
 test: build ## run every test of both modules; V=-v shows each
@@ -55,8 +56,10 @@ check: ## what must hold before a commit: format, vet, tidy, then the tests
 	@$(MAKE) test
 
 kit: build ## pack the programs and the course into dist/failover-lab.tar.gz
-	@mkdir -p dist
-	tar -czf dist/failover-lab.tar.gz bin manifests exercises checklists docs README.md LICENSE
+	@rm -rf dist && mkdir -p dist/failover-lab
+	@cp -r bin manifests exercises checklists docs LICENSE dist/failover-lab && cp docs/kit.md dist/failover-lab/README.md
+	tar -C dist -czf dist/failover-lab.tar.gz failover-lab
+	@echo "unpack it anywhere and read its README.md; it needs no Go and no make"
 
 clean: lab-down ## remove the lab, bin and dist; the Go cache and recorded runs stay
 	rm -rf bin dist
