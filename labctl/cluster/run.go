@@ -77,12 +77,34 @@ func (c *cluster) run(ctx context.Context) error {
 	c.log.Printf("cluster %s starts at %s", c.options.name, c.options.server())
 	go c.announce(ctx)
 	go settle(ctx, "supervisor")
+	lost := make(chan struct{})
+	go c.guardFolder(ctx, lost)
 	select {
 	case <-ctx.Done():
 		c.log.Printf("cluster %s ends: signal received", c.options.name)
 		return nil
+	case <-lost:
+		return fmt.Errorf("cluster %s ends: its state folder %s was removed", c.options.name, c.options.state)
 	case err := <-c.sup.Failed():
 		return c.explain(err)
+	}
+}
+
+// guardFolder closes lost when the state folder is not this cluster's any more: nobody could find and end it then.
+func (c *cluster) guardFolder(ctx context.Context, lost chan<- struct{}) {
+	const every = 2 * time.Second
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if !c.folder.Held() {
+				close(lost)
+				return
+			}
+		}
 	}
 }
 

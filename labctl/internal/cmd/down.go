@@ -29,7 +29,7 @@ type downResult struct {
 }
 
 func (a *app) down(c *cobra.Command) error {
-	a.left = "labctl down" + a.nameFlag()
+	a.left = "labctl down"
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
 	show.Say(fmt.Sprintf("removing lab %q", a.name))
@@ -56,7 +56,7 @@ func (a *app) down(c *cobra.Command) error {
 	}
 	fmt.Fprintf(a.streams.Out, "lab %q is removed: no process, socket or state is left. Recorded runs stay in %s\n", a.name, runs)
 	if os.Getenv("KUBECACHEDIR") != "" {
-		fmt.Fprintf(a.streams.Out, "this shell still has the lab's KUBECONFIG; it works again after %s, or type: unset KUBECONFIG KUBECACHEDIR\n", a.typed("labctl up")+a.nameFlag())
+		fmt.Fprintf(a.streams.Out, "this shell still has the lab's KUBECONFIG; it works again after %s, or type: unset KUBECONFIG KUBECACHEDIR\n", a.typed("labctl up"))
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (a *app) env(c *cobra.Command) error {
 		return report.JSON(a.streams.Out, result)
 	}
 	fmt.Fprintf(a.streams.Out, "export PATH=%s:\"$PATH\"\nexport KUBECONFIG=%s\nexport KUBECACHEDIR=%s\n# type: eval \"$(%s)\"\n",
-		quote(result.BinDir), quote(result.Kubeconfig), quote(result.KubectlCache), a.typed("labctl env")+a.nameFlag())
+		quote(result.BinDir), quote(result.Kubeconfig), quote(result.KubectlCache), a.typed("labctl env"))
 	return nil
 }
 

@@ -107,7 +107,7 @@ func (a *app) failover(c *cobra.Command, f failoverFlags) error {
 		ctx, cancel = context.WithTimeout(ctx, f.limit)
 		defer cancel()
 	}
-	a.left = "labctl status" + a.nameFlag()
+	a.left = "labctl status"
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
 	l, err := a.open(ctx, show.Say)
@@ -149,10 +149,10 @@ func (a *app) printFailover(result report.Failover) error {
 	fmt.Fprintf(a.streams.Out, "record: %s\n", result.Run)
 	next := "labctl failover --force --trials 10 --timing fast"
 	if result.Timing != api.Default() {
-		fmt.Fprintf(a.streams.Out, "the operator keeps %s; back to 15/10/2: %s\n", result.Timing, a.typed("labctl failover --timing default")+a.nameFlag())
+		fmt.Fprintf(a.streams.Out, "the operator keeps %s; back to 15/10/2: %s\n", result.Timing, a.typed("labctl failover --timing default"))
 		next = "labctl failover --mode crash"
 	}
-	_, err := fmt.Fprintf(a.streams.Out, "next: %s\n", a.typed(next)+a.nameFlag())
+	_, err := fmt.Fprintf(a.streams.Out, "next: %s\n", a.typed(next))
 	return err
 }
 

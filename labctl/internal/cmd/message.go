@@ -11,10 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"syscall"
 
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/provider"
@@ -51,6 +54,7 @@ func (a *app) report(err error) {
 	var problem *provider.Problem
 	var usage usageError
 	var configuration api.Problem
+	look, isFile := fileHint(err)
 	switch {
 	case errors.As(err, &usage):
 		a.message(usage.Error(), usage.command+" --help")
@@ -62,8 +66,8 @@ func (a *app) report(err error) {
 		a.message(err.Error(), problem.Hint)
 	case unreachable(err):
 		a.message("the API server does not answer: "+root(err).Error(), "labctl doctor")
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		a.message(err.Error(), "labctl doctor")
+	case isFile:
+		a.message(err.Error(), look)
 	default:
 		a.message(err.Error(), "labctl doctor")
 	}
@@ -100,16 +104,36 @@ func (a *app) message(what, hint string) {
 	}
 }
 
-// typed spells labctl as it was called.
+// typed makes a command one that can be copied: labctl spelled as it was called, with the lab's name, and kubectl with the
+// lab's kubeconfig if this shell has another one.
 func (a *app) typed(command string) string {
-	words := strings.Split(command, " ")
-	for i, w := range words {
-		if w == "labctl" {
-			words[i] = a.self
+	parts := strings.Split(command, " && ")
+	for i, part := range parts {
+		word, rest, _ := strings.Cut(part, " ")
+		switch word {
+		case "labctl":
+			if a.name != provider.DefaultLab && !strings.Contains(rest, "--name") && !strings.Contains(rest, "--help") {
+				rest += " --name " + a.name
+			}
+			parts[i] = shellWord(a.self) + " " + rest
+		case "kubectl":
+			if !strings.HasSuffix(os.Getenv("KUBECONFIG"), "/labctl/"+a.name+"/kubeconfig") {
+				parts[i] = `eval "$(` + a.typed("labctl env") + `)" && ` + part
+			}
 		}
 	}
-	return strings.Join(words, " ")
+	return strings.Join(parts, " && ")
 }
+
+// shellWord quotes s if a shell would not take it as one word.
+func shellWord(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(safe, r) }) {
+		return quote(s)
+	}
+	return s
+}
+
+const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+=:@%-"
 
 // again is the command as it was typed, without one flag.
 func (a *app) again(without string) string {
@@ -126,10 +150,30 @@ func (a *app) again(without string) string {
 	return strings.Join(words, " ")
 }
 
-// unreachable reports whether err is a connection that could not be made or broke.
+// unreachable reports whether err is a request that got no answer.
 func unreachable(err error) bool {
-	var network net.Error
-	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+	var request *url.Error
+	var connection *net.OpError
+	return errors.As(err, &request) || errors.As(err, &connection) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// fileHint is what to look at after an error of the file system.
+func fileHint(err error) (string, bool) {
+	var path *fs.PathError
+	var link *os.LinkError
+	name := ""
+	switch {
+	case errors.As(err, &path):
+		name = path.Path
+	case errors.As(err, &link):
+		name = link.New
+	default:
+		return "", false
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return "df -h " + shellWord(filepath.Dir(name)), true
+	}
+	return "ls -ld " + shellWord(filepath.Dir(name)), true
 }
 
 // root returns the innermost error, of joined ones the first.

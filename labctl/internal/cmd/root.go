@@ -36,7 +36,11 @@ const (
 
 // Main runs labctl with the process's signals and returns the exit code.
 func Main(args []string, streams Streams) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	return Run(ctx, args, streams)
@@ -57,6 +61,8 @@ type app struct {
 
 // Run runs labctl with args (args[0] is the program) and returns the exit code. It never calls os.Exit.
 func Run(ctx context.Context, args []string, streams Streams) int {
+	out := &output{to: streams.Out}
+	streams.Out = out
 	a := &app{streams: streams, self: selfName(args[0]), args: args[1:], providers: providers()}
 	root := a.root()
 	root.SetArgs(args[1:])
@@ -64,6 +70,10 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	err := root.ExecuteContext(ctx)
+	if out.err != nil && ctx.Err() == nil {
+		a.message("the result could not be written: "+out.err.Error(), "")
+		return ExitCannotRun
+	}
 	if err == nil {
 		return ExitPass
 	}
@@ -79,6 +89,21 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 	return ExitCannotRun
 }
 
+// output is where results go. It remembers the first failure, so that no command can end well with half a result.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.to.Write(p)
+	o.err = err
+	return n, err
+}
+
 // selfName is how the program can be called again: as it was, or by its bare name if found by PATH.
 func selfName(arg string) string {
 	if strings.ContainsRune(arg, filepath.Separator) {
@@ -89,12 +114,19 @@ func selfName(arg string) string {
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:               "labctl",
-		Short:             "Time how long nobody leads: failovers of a leader-elected operator",
-		Long:              "labctl makes a Kubernetes control plane with academy-operator (two replicas, one Lease), takes the leader\naway in several ways, and measures how long nobody leads, beside the three configured durations.",
-		PersistentPreRunE: func(*cobra.Command, []string) error { return provider.CheckName(a.name) },
-		SilenceErrors:     true,
-		SilenceUsage:      true,
+		Use:   "labctl",
+		Short: "Time how long nobody leads: failovers of a leader-elected operator",
+		Long:  "labctl makes a Kubernetes control plane with academy-operator (two replicas, one Lease), takes the leader\naway in several ways, and measures how long nobody leads, beside the three configured durations.",
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			err := provider.CheckName(a.name)
+			if err != nil {
+				a.name = provider.DefaultLab // for the hint
+				return &provider.Problem{Err: err, Hint: c.CommandPath() + " --name lab"}
+			}
+			return nil
+		},
+		SilenceErrors: true,
+		SilenceUsage:  true,
 
 		SuggestionsMinimumDistance: 2,
 		Args:                       cobra.ArbitraryArgs,

@@ -28,10 +28,10 @@ func (a *app) scale(c *cobra.Command, word string) error {
 	if err != nil {
 		return usageError{command: c.CommandPath(), err: fmt.Errorf("%q is not a number of replicas", word)}
 	}
-	if err := checkReplicas(n); err != nil {
+	if err := checkReplicas(n, "labctl scale 2"); err != nil {
 		return err
 	}
-	a.left = "labctl status" + a.nameFlag()
+	a.left = "labctl status"
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
 	l, err := a.open(c.Context(), show.Say)

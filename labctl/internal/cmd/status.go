@@ -47,7 +47,7 @@ func (a *app) status(ctx context.Context) error {
 	}
 	fmt.Fprintf(a.streams.Out, "lab %q: provider %s, Kubernetes %s at %s\n", s.Name, s.Provider, s.Kubernetes, s.Server)
 	a.printStatus(s)
-	fmt.Fprintf(a.streams.Out, "\nnext: %s\n", a.typed(s.Next())+a.nameFlag())
+	fmt.Fprintf(a.streams.Out, "\nnext: %s\n", a.typed(s.Next()))
 	return nil
 }
 

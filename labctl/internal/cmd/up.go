@@ -42,7 +42,7 @@ type upResult struct {
 }
 
 func (a *app) up(c *cobra.Command, f upFlags) error {
-	if err := checkReplicas(f.replicas); err != nil {
+	if err := checkReplicas(f.replicas, "labctl up --replicas 2"); err != nil {
 		return err
 	}
 	if f.startLatency < 0 || f.startLatency > time.Minute {
@@ -53,7 +53,7 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 		return err
 	}
 	fmt.Fprintf(a.streams.Err, "provider %s, %s\n", p.Name(), why)
-	a.left = "labctl down" + a.nameFlag()
+	a.left = "labctl down"
 	begun := time.Now()
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
@@ -81,9 +81,9 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 	a.printStatus(status)
 	fmt.Fprintln(out, "\nnext:")
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(table, "  eval \"$(%s)\"\tuse kubectl with this lab\n", a.typed("labctl env")+a.nameFlag())
-	fmt.Fprintf(table, "  %s\t%s\n", a.typed(status.Next())+a.nameFlag(), nextMeans(status.Next()))
-	fmt.Fprintf(table, "  %s\tremove the lab\n", a.typed("labctl down")+a.nameFlag())
+	fmt.Fprintf(table, "  eval \"$(%s)\"\tuse kubectl with this lab\n", a.typed("labctl env"))
+	fmt.Fprintf(table, "  %s\t%s\n", a.typed(status.Next()), nextMeans(status.Next()))
+	fmt.Fprintf(table, "  %s\tremove the lab\n", a.typed("labctl down"))
 	return table.Flush()
 }
 
@@ -98,20 +98,12 @@ func nextMeans(next string) string {
 	}
 }
 
-// nameFlag is " --name X" where the lab is not the default one, for commands that people copy.
-func (a *app) nameFlag() string {
-	if a.name == provider.DefaultLab {
-		return ""
-	}
-	return " --name " + a.name
-}
-
 // maxReplicas keeps a typing error from filling the machine.
 const maxReplicas = 50
 
-func checkReplicas(n int) error {
+func checkReplicas(n int, hint string) error {
 	if n < 0 || n > maxReplicas {
-		return &provider.Problem{Err: fmt.Errorf("%d is not a number of replicas between 0 and %d", n, maxReplicas), Hint: "labctl scale 2"}
+		return &provider.Problem{Err: fmt.Errorf("%d is not a number of replicas between 0 and %d", n, maxReplicas), Hint: hint}
 	}
 	return nil
 }

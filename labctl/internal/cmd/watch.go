@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -24,14 +25,19 @@ func (a *app) watch(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		encoder := json.NewEncoder(a.streams.Out)
-		return l.Watch(c.Context(), func(e timeline.Event) { encoder.Encode(e) })
-	}
+	ctx, cancel := context.WithCancel(c.Context())
+	defer cancel()
 	var narrator report.Narrator
-	return l.Watch(c.Context(), func(e timeline.Event) {
-		if line := narrator.Line(e); line != "" {
-			fmt.Fprintln(a.streams.Out, line)
+	encoder := json.NewEncoder(a.streams.Out)
+	return l.Watch(ctx, func(e timeline.Event) {
+		var err error
+		if a.json {
+			err = encoder.Encode(e)
+		} else if line := narrator.Line(e); line != "" {
+			_, err = fmt.Fprintln(a.streams.Out, line)
+		}
+		if err != nil {
+			cancel() // nobody reads any more
 		}
 	})
 }

@@ -33,7 +33,7 @@ func Doctor(ctx context.Context, p provider.Provider, name string) []check.Check
 		c := examine(bounded)
 		cancel()
 		checks = append(checks, c)
-		if c.Verdict != check.Pass && (c.Name == "api" || c.Name == "operator") {
+		if c.Verdict != check.Pass && (c.Name == "api" || c.Name == "node" || c.Name == "operator") {
 			return checks
 		}
 	}
@@ -77,6 +77,9 @@ func (l *Lab) nodeReady(ctx context.Context) check.Check {
 		return verdictOf("node", fmt.Errorf("list nodes: %w", err), "")
 	}
 	for _, n := range nodes.Items {
+		if n.Spec.Unschedulable {
+			return check.Check{Name: "node", Verdict: check.Fail, Reason: "node " + n.Name + " is cordoned: no pod can start", Hint: "kubectl uncordon " + n.Name}
+		}
 		for _, c := range n.Status.Conditions {
 			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
 				return check.Check{Name: "node", Verdict: check.Pass, Reason: "node " + n.Name + " is ready"}
@@ -135,6 +138,9 @@ func (l *Lab) operatorReady(ctx context.Context) check.Check {
 	reason := fmt.Sprintf("%d of %d replicas are ready", state.Ready, state.Replicas)
 	if state.Replicas == 0 {
 		return check.Check{Name: "operator", Verdict: check.Fail, Reason: "the operator is scaled to 0: nobody can lead", Hint: "labctl scale 2"}
+	}
+	if !state.Settled && state.Ready >= state.Replicas {
+		reason += ", but a rollout is not finished"
 	}
 	if !state.Settled {
 		return check.Check{Name: "operator", Verdict: check.Fail, Reason: reason, Hint: fmt.Sprintf("kubectl -n %s get pods,events", l.Deployment.Namespace)}

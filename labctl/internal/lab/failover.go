@@ -37,6 +37,11 @@ const settleLimit = 2 * time.Minute
 // Failover times failovers, one after the other: settle, wait a random phase, do it, watch, record. The report holds the
 // trials that were completed, also when an error ends the run early.
 func (l *Lab) Failover(ctx context.Context, options Options) (report.Failover, error) {
+	alone, err := measureAlone(l.Cluster)
+	if err != nil {
+		return report.Failover{}, err
+	}
+	defer alone()
 	state, err := l.prepare(ctx, options)
 	if err != nil {
 		return report.Failover{}, err
@@ -51,7 +56,10 @@ func (l *Lab) Failover(ctx context.Context, options Options) (report.Failover, e
 	err = r.all(ctx)
 	r.observer.Emit(timeline.Event{Kind: timeline.RunEnded})
 	result := r.result(err)
-	return result, errors.Join(err, r.folder.finish(result), r.folder.close())
+	if ended := errors.Join(r.folder.finish(result), r.folder.close()); err == nil {
+		err = ended
+	}
+	return result, err
 }
 
 // result is the report of the trials so far; cut is why there will be no more of them, nil if there may.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"academy.example/lab/labctl/internal/provider"
@@ -49,7 +50,7 @@ func newFolder(runs string, now time.Time, info runInfo) (*Folder, error) {
 	name := now.Format("20060102-150405") + "-failover"
 	path, err := makeUnique(runs, name)
 	if err != nil {
-		return nil, &provider.Problem{Err: fmt.Errorf("make the folder of the run: %w", err), Hint: "labctl failover --runs-dir DIR"}
+		return nil, &provider.Problem{Err: fmt.Errorf("make the folder of the run: %w", err), Hint: "labctl failover --runs-dir /tmp/labctl-runs"}
 	}
 	f := &Folder{Path: path}
 	if err := f.write("run.json", info); err != nil {
@@ -111,13 +112,28 @@ func (f *Folder) write(name string, v any) error {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	path := filepath.Join(f.Path, name)
-	if err := os.WriteFile(path+".new", append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+	err = os.WriteFile(path+".new", append(data, '\n'), 0o600)
+	if err == nil {
+		err = os.Rename(path+".new", path)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err != nil {
+		os.Remove(path + ".new")
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }
 
 func (f *Folder) close() error { return f.timeline.Close() }
+
+// measureAlone keeps a second labctl from taking leaders away while this one measures. Nothing is left if it is killed.
+func measureAlone(cluster provider.Cluster) (release func(), err error) {
+	f, err := os.OpenFile(filepath.Join(cluster.StateDir, "failover.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("keep others from measuring: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, &provider.Problem{Err: fmt.Errorf("another labctl is measuring failovers of this lab"), Hint: "labctl watch"}
+	}
+	return func() { f.Close() }, nil
+}

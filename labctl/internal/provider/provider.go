@@ -20,10 +20,7 @@ func CheckName(name string) error {
 	if regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`).MatchString(name) {
 		return nil
 	}
-	return &Problem{
-		Err:  fmt.Errorf("lab name %q is not valid: up to 32 of a-z, 0-9 and -, starting and ending with a letter or digit", name),
-		Hint: "labctl up --name lab",
-	}
+	return fmt.Errorf("lab name %q is not valid: up to 32 of a-z, 0-9 and -, starting and ending with a letter or digit", name)
 }
 
 // ErrNoLab is returned by Find when no lab of that name runs.
@@ -58,13 +55,22 @@ type Cluster struct {
 
 // Config returns the client configuration for the cluster's administrator.
 func (c Cluster) Config() (*rest.Config, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	config, err := ReadConfig(c.Kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig of lab %s: %w", c.Name, err)
 	}
 	config.QPS, config.Burst = 200, 400 // an instrument must not wait for its own rate limiter
 	config.UserAgent = "labctl"
 	return config, nil
+}
+
+// ReadConfig reads one kubeconfig file, and nothing else: no environment, no in-cluster configuration.
+func ReadConfig(path string) (*rest.Config, error) {
+	file, err := clientcmd.LoadFromFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return clientcmd.NewDefaultClientConfig(*file, nil).ClientConfig()
 }
 
 // Provider is a place to run. Extra abilities are extra interfaces: Signaler, ProcessWatcher.

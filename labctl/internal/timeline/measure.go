@@ -196,6 +196,11 @@ func (m *measurer) pod(e Event) {
 		}
 	case slices.Contains(m.fault.StandbyUIDs, e.Pod.UID):
 		m.standbyLost(e.Kind == PodGone || e.Pod.Terminating, e.Pod.UID, e.Pod.Name)
+	case m.takeover == nil && !m.made[e.Pod.Name]:
+		m.made[e.Pod.Name] = true
+		if len(m.made) > 1 {
+			m.void("more pods than one replacement were made before the Lease had a new holder: a rollout, or another number of replicas")
+		}
 	default:
 		m.made[e.Pod.Name] = true
 	}

@@ -163,6 +163,7 @@ func TestMeasure_ADisturbedTrialIsUnknownAndHasNoFigure(t *testing.T) {
 		"a doomed holder":           {taken(steady().pod(8.9, PodSeen, "old", true).fault(9, "graceful").end(9.01)), "on its way out"},
 		"the standby's process":     {taken(steady().fault(9, "kill").end(9.01).process(12, ProcessGone, "other")), "standby other went away"},
 		"the standby's pod":         {taken(steady().fault(9, "kill").end(9.01).pod(12, PodSeen, "other", true)), "standby other went away"},
+		"a rollout":                 {taken(steady().fault(9, "kill").end(9.01).pod(10, PodSeen, "new", false).pod(11, PodSeen, "newer", false)), "more pods than one replacement"},
 		"not accepted": {taken((&script{events: steady().events, trial: 1}).
 			add(9, Event{Kind: FaultIssued, Fault: &Fault{Mode: "kill", Pod: "old", UID: "old-uid", Standbys: []string{"other"}}})), "not accepted"},
 		"another timing": {steady().fault(9, "kill").end(9.01).

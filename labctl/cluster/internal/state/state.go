@@ -81,6 +81,16 @@ func Open(dir, sockets, kubernetes string) (*Folder, error) {
 	return f, nil
 }
 
+// Held reports whether the folder still holds the lock file that this process has locked.
+func (f *Folder) Held() bool {
+	held, err := f.lock.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(f.Path("lock"))
+	return err == nil && os.SameFile(held, named)
+}
+
 // Close gives up the lock.
 func (f *Folder) Close() { _ = f.lock.Close() }
 

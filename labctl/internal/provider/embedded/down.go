@@ -38,8 +38,8 @@ func (p Provider) Down(ctx context.Context, name string, say func(string)) (foun
 		if absent(dir) {
 			continue
 		}
-		if err := ownedPrivately(dir); err != nil {
-			return true, &provider.Problem{Err: fmt.Errorf("remove lab %s: %w", name, err), Hint: "ls -ld " + dir}
+		if err := keepable(dir); err != nil {
+			return true, fmt.Errorf("remove lab %s: %w", name, err)
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			return true, fmt.Errorf("remove lab %s: %w", name, err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -98,6 +99,19 @@ func (r record) cluster(p paths) provider.Cluster {
 	}
 }
 
+// keepFiles keeps files that this program was started with, such as a caller's lock, from the cluster, which lives longer.
+func keepFiles() {
+	open, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return // they are inherited then, as by any program
+	}
+	for _, f := range open {
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+}
+
 func readRecord(p paths) (record, error) {
 	data, err := os.ReadFile(filepath.Join(p.state, "cluster.json"))
 	if err != nil {
@@ -106,6 +120,9 @@ func readRecord(p paths) (record, error) {
 	var r record
 	if err := json.Unmarshal(data, &r); err != nil {
 		return record{}, fmt.Errorf("read %s: %w", filepath.Join(p.state, "cluster.json"), err)
+	}
+	if r.Schema == "academy-cluster/v1" && (r.Server == "" || r.Kubeconfig == "" || r.PID < 2) {
+		return record{}, fmt.Errorf("%s is not whole", filepath.Join(p.state, "cluster.json"))
 	}
 	if r.Schema != "academy-cluster/v1" {
 		return record{}, fmt.Errorf("%s has schema %q, want academy-cluster/v1: labctl and academy-cluster are of different versions", filepath.Join(p.state, "cluster.json"), r.Schema)
@@ -128,20 +145,16 @@ func (p Provider) Find(_ context.Context, name string) (provider.Cluster, error)
 	}
 	r, err := readRecord(where)
 	if errors.Is(err, os.ErrNotExist) {
-		return provider.Cluster{}, &provider.Problem{Err: fmt.Errorf("lab %s is still starting", name), Hint: "labctl up --name " + name}
+		return provider.Cluster{}, &provider.Problem{Err: fmt.Errorf("lab %s is still starting, or its cluster.json was removed", name), Hint: "labctl up"}
 	}
 	if err != nil {
-		return provider.Cluster{}, err
+		return provider.Cluster{}, &provider.Problem{Err: err, Hint: "labctl down && labctl up"}
 	}
 	return r.cluster(where), nil
 }
 
 func noLab(name string) error {
-	hint := "labctl up"
-	if name != provider.DefaultLab {
-		hint += " --name " + name
-	}
-	return &provider.Problem{Err: fmt.Errorf("%w (name %s)", provider.ErrNoLab, name), Hint: hint}
+	return &provider.Problem{Err: fmt.Errorf("%w (name %s)", provider.ErrNoLab, name), Hint: "labctl up"}
 }
 
 // Up starts the cluster, or finds it running, and returns when its API server answers.
@@ -159,23 +172,28 @@ func (p Provider) Up(ctx context.Context, spec provider.Spec) (provider.Cluster,
 		return provider.Cluster{}, err
 	}
 	defer release()
-	running, err := locked(filepath.Join(where.state, "lock"))
-	if err != nil {
-		return provider.Cluster{}, fmt.Errorf("look for lab %s: %w", spec.Name, err)
-	}
-	var started *process
-	if !running {
-		say("starting etcd, kube-apiserver, controllers and a node")
-		if started, err = p.start(where, spec); err != nil {
-			return provider.Cluster{}, err
+	for {
+		running, err := locked(filepath.Join(where.state, "lock"))
+		if err != nil {
+			return provider.Cluster{}, fmt.Errorf("look for lab %s: %w", spec.Name, err)
 		}
+		var started *process
+		if !running {
+			say("starting etcd, kube-apiserver, controllers and a node")
+			if started, err = p.start(where, spec); err != nil {
+				return provider.Cluster{}, err
+			}
+		}
+		cluster, err := p.ready(ctx, where, started, say)
+		if errors.Is(err, errOther) {
+			continue // it ended meanwhile, or another one was quicker
+		}
+		if err != nil && started != nil {
+			started.end()
+		}
+		cluster.Started = started != nil
+		return cluster, err
 	}
-	cluster, err := p.ready(ctx, where, started)
-	if err != nil && started != nil {
-		started.end()
-	}
-	cluster.Started = started != nil
-	return cluster, err
 }
 
 // imageName is the operator's image without its tag: the node runs the local program in its place.
@@ -199,9 +217,6 @@ func (p Provider) start(where paths, spec provider.Spec) (*process, error) {
 			return nil, err
 		}
 	}
-	if err := os.Remove(filepath.Join(where.state, "cluster.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
 	logFile, err := os.OpenFile(filepath.Join(where.state, "cluster.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open cluster.log: %w", err)
@@ -211,24 +226,33 @@ func (p Provider) start(where paths, spec provider.Spec) (*process, error) {
 		"--image", imageName()+"="+operator, "--pod-start-latency", spec.PodStartLatency.String())
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", logFile, logFile
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	keepFiles()
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start academy-cluster: %w", err)
 	}
 	return watch(cmd), nil
 }
 
-// ready waits until the API server answers.
-func (p Provider) ready(ctx context.Context, where paths, started *process) (provider.Cluster, error) {
+// errOther is returned by ready when it waits for the wrong cluster: the one that was found has ended, or the one that was
+// started gave way to another.
+var errOther = errors.New("it is another cluster's turn")
+
+// ready waits until the API server answers: of the cluster that was started, or else of the one that holds the lock.
+func (p Provider) ready(ctx context.Context, where paths, started *process, say func(string)) (provider.Cluster, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("the API server did not answer within %s", startLimit))
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	begun := time.Now()
 	var probe *apiProbe
 	for {
-		if started != nil && started.ended() {
-			return provider.Cluster{}, failed(where, fmt.Errorf("academy-cluster ended while starting: %w", started.err()))
+		if err := other(where, started); err != nil {
+			return provider.Cluster{}, err
 		}
 		r, err := readRecord(where)
+		if err == nil && started != nil && r.PID != started.cmd.Process.Pid {
+			err = os.ErrNotExist // an earlier cluster's; the new one has not written its own yet
+		}
 		if err == nil && probe == nil {
 			probe, err = newAPIProbe(r)
 		}
@@ -238,6 +262,9 @@ func (p Provider) ready(ctx context.Context, where paths, started *process) (pro
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return provider.Cluster{}, failed(where, err)
 		}
+		if started == nil && time.Since(begun) > time.Second {
+			say(fmt.Sprintf("waiting for the API server of the running lab (at most %s)", startLimit))
+		}
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
@@ -246,6 +273,24 @@ func (p Provider) ready(ctx context.Context, where paths, started *process) (pro
 			return provider.Cluster{}, failed(where, context.Cause(ctx))
 		case <-tick.C:
 		}
+	}
+}
+
+// other tells whether waiting has become pointless.
+func other(where paths, started *process) error {
+	if started != nil && !started.ended() {
+		return nil
+	}
+	running, err := locked(filepath.Join(where.state, "lock"))
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for the cluster: %w", err)
+	case running == (started != nil):
+		return errOther
+	case started != nil:
+		return failed(where, fmt.Errorf("academy-cluster ended while starting: %w", started.err()))
+	default:
+		return nil
 	}
 }
 

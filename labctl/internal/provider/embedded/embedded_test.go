@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"academy.example/lab/labctl/internal/provider"
@@ -42,6 +43,39 @@ func TestUp_AClusterThatEndsWhileStartingShowsItsLastWords(t *testing.T) {
 	}
 	if found, err := p.Down(t.Context(), "lab", func(string) {}); err != nil || !found {
 		t.Errorf("down afterwards: %v, found %t; there was something to remove", err, found)
+	}
+}
+
+func TestUp_AClusterThatGivesWayToAnotherIsNotReportedAsBroken(t *testing.T) {
+	folders(t)
+	where, err := newPaths("lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := private(where.state); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.Create(filepath.Join(where.state, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	ended := &process{done: make(chan struct{}), exit: errors.New("exit status 3")}
+	close(ended.done)
+	if err := other(where, ended); errors.Is(err, errOther) || err == nil {
+		t.Errorf("nobody runs, and it ended: got %v, want its last words", err)
+	}
+	if err := other(where, nil); !errors.Is(err, errOther) {
+		t.Errorf("the one that was found has ended: got %v, want errOther", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if err := other(where, ended); !errors.Is(err, errOther) {
+		t.Errorf("another one runs: got %v, want errOther", err)
+	}
+	if err := other(where, nil); err != nil {
+		t.Errorf("the one that was found runs: got %v", err)
 	}
 }
 
@@ -108,7 +142,7 @@ func node(t *testing.T, handler http.HandlerFunc) provider.Cluster {
 	server := &http.Server{Handler: handler}
 	go server.Serve(listener)
 	t.Cleanup(func() { server.Close() })
-	data, err := json.Marshal(record{Schema: "academy-cluster/v1", Name: "lab", NodeSocket: socket})
+	data, err := json.Marshal(record{Schema: "academy-cluster/v1", Name: "lab", PID: 7, Server: "https://127.0.0.1:1", Kubeconfig: "/k", NodeSocket: socket})
 	if err != nil {
 		t.Fatal(err)
 	}

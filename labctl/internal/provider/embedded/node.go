@@ -41,7 +41,7 @@ func (p Provider) Kill(ctx context.Context, cluster provider.Cluster, podUID str
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return provider.Exit{}, fmt.Errorf("ask the node to kill pod %s: %w", podUID, err)
+		return provider.Exit{}, &provider.Problem{Err: fmt.Errorf("ask the node to kill pod %s: %w", podUID, err), Hint: "labctl doctor"}
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,16 +29,17 @@ func newPaths(name string) (paths, error) {
 	if err := provider.CheckName(name); err != nil {
 		return paths{}, err
 	}
-	base := os.Getenv("XDG_STATE_HOME")
+	base, variable := os.Getenv("XDG_STATE_HOME"), "XDG_STATE_HOME"
 	if base == "" {
+		variable = "HOME"
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return paths{}, fmt.Errorf("find the state folder: %w", err)
+			return paths{}, &provider.Problem{Err: fmt.Errorf("find the state folder: %w", err), Hint: "export XDG_STATE_HOME=/tmp/labctl-state"}
 		}
 		base = filepath.Join(home, ".local", "state")
 	}
 	if !filepath.IsAbs(base) {
-		return paths{}, &provider.Problem{Err: fmt.Errorf("XDG_STATE_HOME %q is not an absolute path", base), Hint: "unset XDG_STATE_HOME"}
+		return paths{}, &provider.Problem{Err: fmt.Errorf("%s gives the folder %q, which is not an absolute path", variable, base), Hint: "export XDG_STATE_HOME=/tmp/labctl-state"}
 	}
 	state := filepath.Join(base, "labctl", name)
 	return paths{state: state, sockets: socketDir(state), guard: state + ".lock"}, nil
@@ -61,11 +63,24 @@ func private(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return fmt.Errorf("make %s: %w", dir, err)
 	}
-	if err := ownedPrivately(dir); err != nil {
-		return &provider.Problem{Err: err, Hint: "move it away: mv " + dir + " " + dir + ".old"}
-	}
-	return nil
+	return keepable(dir)
 }
+
+// keepable says what to do about a folder that is not private.
+func keepable(dir string) error {
+	err := ownedPrivately(dir)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errOpen):
+		return &provider.Problem{Err: err, Hint: "chmod 700 " + dir}
+	default:
+		return &provider.Problem{Err: err, Hint: "mv " + dir + " " + dir + ".old"}
+	}
+}
+
+// errOpen is a folder that is this user's, but open to others.
+var errOpen = errors.New("it is open to other users")
 
 // ownedPrivately fails unless dir is a real folder of this user that nobody else can write to.
 func ownedPrivately(dir string) error {
@@ -80,7 +95,7 @@ func ownedPrivately(dir string) error {
 	case ok && int(owner.Uid) != os.Getuid():
 		return fmt.Errorf("%s belongs to another user (uid %d)", dir, owner.Uid)
 	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%s is open to other users (mode %o)", dir, info.Mode().Perm())
+		return fmt.Errorf("%s has mode %o: %w", dir, info.Mode().Perm(), errOpen)
 	}
 	return nil
 }
@@ -105,11 +120,15 @@ func locked(file string) (bool, error) {
 // guardLab takes the lock that keeps two labctl from changing one lab at the same time, waiting for the other to end.
 // The file may be removed by its holder, so a lock counts only while the path still names the locked file.
 func guardLab(ctx context.Context, file string, waiting func()) (release func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return nil, fmt.Errorf("make %s: %w", filepath.Dir(file), err)
-	}
 	for {
+		// The folder goes with the last lab, so it is made anew each time.
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return nil, &provider.Problem{Err: fmt.Errorf("make %s: %w", filepath.Dir(file), err), Hint: "ls -ld " + filepath.Dir(file)}
+		}
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", file, err)
 		}

@@ -8,11 +8,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
+	"academy.example/lab/labctl/internal/provider"
 )
 
 // process is a started academy-cluster, watched for an early end.
@@ -73,7 +74,7 @@ type apiProbe struct {
 const earlyReady = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
 
 func newAPIProbe(r record) (*apiProbe, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", r.Kubeconfig)
+	config, err := provider.ReadConfig(r.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +108,7 @@ func lastLines(name string, n int) string {
 		return ""
 	}
 	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "hint:") }) // labctl gives its own
 	lines = lines[max(0, len(lines)-n):]
 	if len(lines) == 1 && lines[0] == "" {
 		return ""
