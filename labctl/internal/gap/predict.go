@@ -113,7 +113,7 @@ func PredictClass(in Input, class timeline.Class) Prediction {
 // process finds its own name in the record, which it takes at its first try. The range leaves room for a kubelet's relist;
 // mean and p95 (the largest) are measured, not derived: embedded cluster, n = 10, docs/measuring.md.
 func restart() Prediction {
-	return Prediction{MinSeconds: 1, MaxSeconds: 3, MeanSeconds: 1.04, P95Seconds: 1.04,
+	return Prediction{MinSeconds: 1, MaxSeconds: 3, MeanSeconds: 1.03, P95Seconds: 1.05,
 		Terms: "the node restarts the container after 1 s or more; the process finds its own name in the record and renews it at once"}
 }
 

@@ -74,6 +74,16 @@ func Up(ctx context.Context, p provider.Provider, spec provider.Spec, manifests 
 	if err := p.Available(ctx); err != nil {
 		return nil, err
 	}
+	for tries := 1; ; tries++ {
+		l, err := bringUp(ctx, p, spec, manifests, replicas)
+		if err == nil || tries == 2 || !gone(ctx, p, spec.Name) {
+			return l, err
+		}
+		spec.Progress("the lab ended while it was being completed; making it again")
+	}
+}
+
+func bringUp(ctx context.Context, p provider.Provider, spec provider.Spec, manifests fs.FS, replicas int) (*Lab, error) {
 	cluster, err := p.Up(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -87,6 +97,21 @@ func Up(ctx context.Context, p provider.Provider, spec provider.Spec, manifests 
 		return nil, err
 	}
 	return l, l.WaitLed(ctx)
+}
+
+// gone reports whether the lab has ended, or does so within the time that an orderly end takes.
+func gone(ctx context.Context, p provider.Provider, name string) bool {
+	const grace = 3 * time.Second
+	for deadline := time.Now().Add(grace); time.Now().Before(deadline) && ctx.Err() == nil; {
+		if _, err := p.Find(ctx, name); errors.Is(err, provider.ErrNoLab) {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pollEvery):
+		}
+	}
+	return false
 }
 
 // Limits of waiting. They are generous, since a busy machine has needed ten times the usual; the usual is printed.
@@ -149,6 +174,11 @@ func (l *Lab) wait(ctx context.Context, limit time.Duration, ask func(context.Co
 		var problem *provider.Problem
 		if errors.As(err, &problem) {
 			return err
+		}
+		if err != nil && l.Provider != nil {
+			if _, lost := l.Provider.Find(ctx, l.Cluster.Name); errors.Is(lost, provider.ErrNoLab) {
+				return lost // nothing to wait for any more
+			}
 		}
 		if err != nil && limited.Err() == nil {
 			what = "waiting for the API server"
