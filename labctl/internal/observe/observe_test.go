@@ -21,8 +21,8 @@ import (
 	"academy.example/lab/labctl/internal/timeline"
 )
 
-// source is a list-and-watch of Leases whose watches a test plays.
-type source struct {
+// played is a list-and-watch of Leases whose watches a test plays.
+type played struct {
 	mu      sync.Mutex
 	lists   []string // the version each list returns
 	watches []*watch.RaceFreeFakeWatcher
@@ -34,7 +34,7 @@ func lease(version, holder string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
 }
 
-func (s *source) stream(o *Observer) stream {
+func (s *played) stream(o *Observer) stream {
 	return stream{
 		what: "lease",
 		list: func(context.Context) (runtime.Object, error) {
@@ -61,7 +61,7 @@ func (s *source) stream(o *Observer) stream {
 }
 
 // run follows a source inside a bubble, plays it, and returns what was told.
-func run(t *testing.T, s *source, play func(o *Observer)) (told []string) {
+func run(t *testing.T, s *played, play func(o *Observer)) (told []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		o := New(Config{Client: fake.NewClientset()})
@@ -90,7 +90,7 @@ func run(t *testing.T, s *source, play func(o *Observer)) (told []string) {
 }
 
 func TestFollow_ABrokenWatchIsResumedFromTheLastVersionWithoutAHole(t *testing.T) {
-	s := &source{lists: []string{"10"}}
+	s := &played{lists: []string{"10"}}
 	told := run(t, s, func(*Observer) {
 		s.watches[0].Modify(lease("11", "a"))
 		synctest.Wait()
@@ -107,7 +107,7 @@ func TestFollow_ABrokenWatchIsResumedFromTheLastVersionWithoutAHole(t *testing.T
 }
 
 func TestFollow_AVersionTheServerForgotIsAHole(t *testing.T) {
-	s := &source{lists: []string{"10", "90"}}
+	s := &played{lists: []string{"10", "90"}}
 	gone := apierrors.NewResourceExpired("too old resource version").Status()
 	told := run(t, s, func(*Observer) { s.watches[0].Error(&gone) })
 	if want := []string{"list-10", "list-90", "watch-hole"}; !slices.Equal(told, want) {
@@ -116,7 +116,7 @@ func TestFollow_AVersionTheServerForgotIsAHole(t *testing.T) {
 }
 
 func TestFollow_AListAfterAHoleTellsWhatWasDeletedInIt(t *testing.T) {
-	s := &source{lists: []string{"10", "90"}}
+	s := &played{lists: []string{"10", "90"}}
 	gone := apierrors.NewResourceExpired("too old resource version").Status()
 	told := run(t, s, func(*Observer) {
 		other := lease("11", "other")
@@ -131,7 +131,7 @@ func TestFollow_AListAfterAHoleTellsWhatWasDeletedInIt(t *testing.T) {
 }
 
 func TestFollow_AWatchThatWasAwayForLongDeliversLate(t *testing.T) {
-	s := &source{lists: []string{"10"}, errs: []error{nil, errors.New("connection refused"), errors.New("connection refused")}}
+	s := &played{lists: []string{"10"}, errs: []error{nil, errors.New("connection refused"), errors.New("connection refused")}}
 	told := run(t, s, func(*Observer) {
 		s.watches[0].Stop()
 		for len(s.watches) < 2 {
@@ -145,7 +145,7 @@ func TestFollow_AWatchThatWasAwayForLongDeliversLate(t *testing.T) {
 }
 
 func TestFollow_AServerThatIsAwayIsAskedAgain(t *testing.T) {
-	s := &source{lists: []string{"10"}, errs: []error{errors.New("connection refused"), errors.New("connection refused")}}
+	s := &played{lists: []string{"10"}, errs: []error{errors.New("connection refused"), errors.New("connection refused")}}
 	run(t, s, func(*Observer) {
 		for len(s.watches) == 0 { // virtual time: the pauses pass while this goroutine waits
 			<-virtual(retryAfter)
@@ -158,7 +158,7 @@ func TestFollow_AServerThatIsAwayIsAskedAgain(t *testing.T) {
 
 func TestFollow_AMissingRightEndsTheWatching(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "", errors.New("no"))
-	s := &source{lists: []string{"10"}, errs: []error{forbidden}}
+	s := &played{lists: []string{"10"}, errs: []error{forbidden}}
 	run(t, s, func(o *Observer) {
 		select {
 		case err := <-o.Failed():

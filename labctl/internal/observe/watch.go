@@ -171,28 +171,36 @@ func (f *follower) deliver(now time.Time, object runtime.Object, deleted bool) {
 	f.stream.on(now, object, deleted)
 }
 
-func (o *Observer) leases() stream {
-	api := o.config.Client.CoordinationV1().Leases(o.config.Namespace)
-	field := "metadata.name=" + o.config.Lease
+// source is what client-go's typed clients have in common.
+type source[L runtime.Object] interface {
+	List(ctx context.Context, options metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}
+
+// newStream lists and watches what the selection selects: its label and field selectors.
+func newStream[L runtime.Object](what string, client source[L], selection metav1.ListOptions, on func(now time.Time, object runtime.Object, deleted bool)) stream {
 	return stream{
-		what: "lease",
-		list: func(ctx context.Context) (runtime.Object, error) {
-			return api.List(ctx, metav1.ListOptions{FieldSelector: field})
-		},
+		what: what,
+		list: func(ctx context.Context) (runtime.Object, error) { return client.List(ctx, selection) },
 		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.FieldSelector = field
-			return api.Watch(ctx, options)
+			options.LabelSelector, options.FieldSelector = selection.LabelSelector, selection.FieldSelector
+			return client.Watch(ctx, options)
 		},
-		on: func(now time.Time, object runtime.Object, deleted bool) {
-			lease, ok := object.(*coordinationv1.Lease)
-			switch {
-			case ok && deleted:
-				o.emitAt(now, timeline.Event{Kind: timeline.LeaseGone})
-			case ok:
-				o.emitAt(now, timeline.Event{Kind: timeline.LeaseSeen, Lease: LeaseOf(lease)})
-			}
-		},
+		on: on,
 	}
+}
+
+func (o *Observer) leases() stream {
+	on := func(now time.Time, object runtime.Object, deleted bool) {
+		lease, ok := object.(*coordinationv1.Lease)
+		switch {
+		case ok && deleted:
+			o.emitAt(now, timeline.Event{Kind: timeline.LeaseGone})
+		case ok:
+			o.emitAt(now, timeline.Event{Kind: timeline.LeaseSeen, Lease: LeaseOf(lease)})
+		}
+	}
+	return newStream("lease", o.config.Client.CoordinationV1().Leases(o.config.Namespace), metav1.ListOptions{FieldSelector: "metadata.name=" + o.config.Lease}, on)
 }
 
 // LeaseOf returns the content of a Lease.
@@ -218,32 +226,22 @@ func LeaseOf(lease *coordinationv1.Lease) *timeline.Lease {
 }
 
 func (o *Observer) pods(ctx context.Context, running *sync.WaitGroup) stream {
-	api := o.config.Client.CoreV1().Pods(o.config.Namespace)
 	logs := &logTails{observer: o, ctx: ctx, running: running, seen: map[life]bool{}}
-	return stream{
-		what: "pods",
-		list: func(ctx context.Context) (runtime.Object, error) {
-			return api.List(ctx, metav1.ListOptions{LabelSelector: o.config.Pods})
-		},
-		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = o.config.Pods
-			return api.Watch(ctx, options)
-		},
-		on: func(now time.Time, object runtime.Object, deleted bool) {
-			pod, ok := object.(*corev1.Pod)
-			if !ok {
-				return
-			}
-			kind := timeline.PodSeen
-			if deleted {
-				kind = timeline.PodGone
-			}
-			o.emitAt(now, timeline.Event{Kind: kind, Pod: PodOf(pod)})
-			if o.config.Logs && !deleted {
-				logs.pod(pod)
-			}
-		},
+	on := func(now time.Time, object runtime.Object, deleted bool) {
+		pod, ok := object.(*corev1.Pod)
+		if !ok {
+			return
+		}
+		kind := timeline.PodSeen
+		if deleted {
+			kind = timeline.PodGone
+		}
+		o.emitAt(now, timeline.Event{Kind: kind, Pod: PodOf(pod)})
+		if o.config.Logs && !deleted {
+			logs.pod(pod)
+		}
 	}
+	return newStream("pods", o.config.Client.CoreV1().Pods(o.config.Namespace), metav1.ListOptions{LabelSelector: o.config.Pods}, on)
 }
 
 // PodOf returns what the timeline keeps of a pod.

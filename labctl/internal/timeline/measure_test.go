@@ -64,58 +64,63 @@ func steady() *script {
 	return s
 }
 
+// classCase is a script and what must follow from it; a figure of -1 must not be seen.
+type classCase struct {
+	name             string
+	script           *script
+	class            Class
+	winner           Winner
+	lock, gap        float64
+	overlap          float64
+	transitionsAfter int
+}
+
+var classCases = []classCase{
+	{"a release is an empty holder before the new one",
+		steady().fault(9, "graceful").log(9.05, "old", api.MessageSignal).lease(9.1, "", 3).end(9.12).
+			lease(10.5, "other", 4).log(10.51, "other", api.MessageReconcile),
+		Released, Standby, 1.4, 1.51, 0, 4},
+	{"no empty holder and the record ran out: expired",
+		steady().fault(9, "kill").end(9.01).lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
+		Expired, Standby, 14.99, 15.2, 0, 4},
+	{"a pod that was not there before is the replacement",
+		steady().fault(9, "kill").end(9.01).pod(9.1, PodSeen, "new", false).log(10.3, "new", api.MessageStarted).lease(25, "new", 4).log(25.1, "new", api.MessageReconcile),
+		Expired, Replacement, 15.99, 16.1, 0, 4},
+	{"the same name in the record again: no transition",
+		steady().fault(9, "crash").end(9.01).process(10.1, ProcessUp, "old").lease(10.3, "old", 3).
+			add(10.31, Event{Kind: LogLine, Log: &Log{Pod: "old", UID: "old-uid", Restarts: 1, Time: wall(10.3), Message: api.MessageReconcile}}),
+		SameIdentity, Same, 1.29, 1.31, 0, 3},
+	{"another holder while the record was valid: stolen, and by nobody of the lab",
+		steady().fault(9, "steal").lease(9.2, "thief", 4).log(9.3, "thief", api.MessageReconcile),
+		Stolen, "", -1, 0.3, -1, 4},
+	{"the object went away: deleted",
+		steady().fault(9, "delete-lease").add(9.1, Event{Kind: LeaseGone}).lease(9.5, "other", 0).log(9.6, "other", api.MessageReconcile),
+		Deleted, Standby, -1, 0.6, -1, 0},
+	{"an object that goes away after the takeover changes nothing",
+		steady().fault(9, "kill").end(9.01).lease(24, "other", 4).add(24.1, Event{Kind: LeaseGone}).log(24.2, "other", api.MessageReconcile),
+		Expired, Standby, 14.99, 15.2, 0, 4},
+	{"the old leader's reconcile after the new one's first is an overlap",
+		steady().fault(9, "cut").lease(24, "other", 4).log(24.1, "other", api.MessageReconcile).log(26.1, "old", api.MessageReconcile),
+		Expired, Standby, -1, 15.1, 2, 4},
+	{"and so is its write",
+		steady().fault(9, "cut").lease(24, "other", 4).work(24.1, "other").work(27.1, "old"),
+		Expired, Standby, -1, 15.1, 3, 4},
+	{"an old log that was not read to its end proves no absence of an overlap",
+		steady().fault(9, "kill").process(9.01, ProcessGone, "old").lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
+		Expired, Standby, 14.99, 15.2, -1, 4},
+	{"nor does one with a hole",
+		steady().fault(9, "kill").add(9, Event{Kind: LogHole, Log: &Log{Pod: "old", UID: "old-uid"}}).end(9.01).lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
+		Expired, Standby, 14.99, 15.2, -1, 4},
+	{"somebody else's work is not the successor's",
+		steady().fault(9, "kill").end(9.01).log(12, "stray", api.MessageReconcile).lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
+		Expired, Standby, 14.99, 15.2, 0, 4},
+	{"a renewal that was under way at the fault is no takeover",
+		steady().fault(9.999, "kill").lease(10.001, "old", 3).end(10.003).lease(25.5, "other", 4).log(25.6, "other", api.MessageReconcile),
+		Expired, Standby, 15.497, 15.601, 0, 4},
+}
+
 func TestMeasure_Classes(t *testing.T) {
-	for _, c := range []struct {
-		name         string
-		script       *script
-		class        Class
-		winner       Winner
-		lock, gap    float64 // -1: not seen
-		overlap      float64
-		transitionsA int
-	}{
-		{"a release is an empty holder before the new one",
-			steady().fault(9, "graceful").log(9.05, "old", api.MessageSignal).lease(9.1, "", 3).end(9.12).
-				lease(10.5, "other", 4).log(10.51, "other", api.MessageReconcile),
-			Released, Standby, 1.4, 1.51, 0, 4},
-		{"no empty holder and the record ran out: expired",
-			steady().fault(9, "kill").end(9.01).lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
-			Expired, Standby, 14.99, 15.2, 0, 4},
-		{"a pod that was not there before is the replacement",
-			steady().fault(9, "kill").end(9.01).pod(9.1, PodSeen, "new", false).log(10.3, "new", api.MessageStarted).lease(25, "new", 4).log(25.1, "new", api.MessageReconcile),
-			Expired, Replacement, 15.99, 16.1, 0, 4},
-		{"the same name in the record again: no transition",
-			steady().fault(9, "crash").end(9.01).process(10.1, ProcessUp, "old").lease(10.3, "old", 3).
-				add(10.31, Event{Kind: LogLine, Log: &Log{Pod: "old", UID: "old-uid", Restarts: 1, Time: wall(10.3), Message: api.MessageReconcile}}),
-			SameIdentity, Same, 1.29, 1.31, 0, 3},
-		{"another holder while the record was valid: stolen, and by nobody of the lab",
-			steady().fault(9, "steal").lease(9.2, "thief", 4).log(9.3, "thief", api.MessageReconcile),
-			Stolen, "", -1, 0.3, -1, 4},
-		{"the object went away: deleted",
-			steady().fault(9, "delete-lease").add(9.1, Event{Kind: LeaseGone}).lease(9.5, "other", 0).log(9.6, "other", api.MessageReconcile),
-			Deleted, Standby, -1, 0.6, -1, 0},
-		{"an object that goes away after the takeover changes nothing",
-			steady().fault(9, "kill").end(9.01).lease(24, "other", 4).add(24.1, Event{Kind: LeaseGone}).log(24.2, "other", api.MessageReconcile),
-			Expired, Standby, 14.99, 15.2, 0, 4},
-		{"the old leader's reconcile after the new one's first is an overlap",
-			steady().fault(9, "cut").lease(24, "other", 4).log(24.1, "other", api.MessageReconcile).log(26.1, "old", api.MessageReconcile),
-			Expired, Standby, -1, 15.1, 2, 4},
-		{"and so is its write",
-			steady().fault(9, "cut").lease(24, "other", 4).work(24.1, "other").work(27.1, "old"),
-			Expired, Standby, -1, 15.1, 3, 4},
-		{"an old log that was not read to its end proves no absence of an overlap",
-			steady().fault(9, "kill").process(9.01, ProcessGone, "old").lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
-			Expired, Standby, 14.99, 15.2, -1, 4},
-		{"nor does one with a hole",
-			steady().fault(9, "kill").add(9, Event{Kind: LogHole, Log: &Log{Pod: "old", UID: "old-uid"}}).end(9.01).lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
-			Expired, Standby, 14.99, 15.2, -1, 4},
-		{"somebody else's work is not the successor's",
-			steady().fault(9, "kill").end(9.01).log(12, "stray", api.MessageReconcile).lease(24.0, "other", 4).log(24.2, "other", api.MessageReconcile),
-			Expired, Standby, 14.99, 15.2, 0, 4},
-		{"a renewal that was under way at the fault is no takeover",
-			steady().fault(9.999, "kill").lease(10.001, "old", 3).end(10.003).lease(25.5, "other", 4).log(25.6, "other", api.MessageReconcile),
-			Expired, Standby, 15.497, 15.601, 0, 4},
-	} {
+	for _, c := range classCases {
 		t.Run(c.name, func(t *testing.T) {
 			got := Measure(c.script.events, 1)
 			if got.Class != c.class || got.Winner != c.winner {
@@ -124,8 +129,8 @@ func TestMeasure_Classes(t *testing.T) {
 			figure(t, "lock gap", got.LockGapSeconds, c.lock)
 			figure(t, "gap", got.GapSeconds, c.gap)
 			figure(t, "overlap", got.OverlapSeconds, c.overlap)
-			if got.TransitionsAfter == nil || *got.TransitionsAfter != c.transitionsA {
-				t.Errorf("transitions after: got %v, want %d", got.TransitionsAfter, c.transitionsA)
+			if got.TransitionsAfter == nil || *got.TransitionsAfter != c.transitionsAfter {
+				t.Errorf("transitions after: got %v, want %d", got.TransitionsAfter, c.transitionsAfter)
 			}
 		})
 	}

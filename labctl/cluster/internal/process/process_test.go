@@ -34,11 +34,11 @@ func run(program string) int {
 		return 7
 	case "wait":
 		fmt.Println("ready")
-		select {}
+		forever()
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
-		select {}
+		forever()
 	case "upper":
 		data, _ := io.ReadAll(os.Stdin)
 		fmt.Print(strings.ToUpper(string(data)))
@@ -52,7 +52,7 @@ func run(program string) int {
 		if _, err := Start(Spec{Path: os.Args[0], Env: []string{programKey + "=wait"}, Stdout: os.Stdout}); err != nil {
 			return 1
 		}
-		select {}
+		forever()
 	}
 	return 0
 }
@@ -75,6 +75,9 @@ func lines(s *Spec) <-chan string {
 	}()
 	return found
 }
+
+// forever blocks until a signal ends the program. Without a timer the runtime would call it a deadlock and end it itself.
+func forever() { <-time.After(time.Hour) }
 
 func TestExit(t *testing.T) {
 	tests := map[string]struct {
