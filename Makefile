@@ -31,7 +31,7 @@ tools:
 cluster: tools
 	@test -x bin/academy-cluster || { bin/labctl predict | sed '/^next:/d'; \
 	  \
-	  echo "Compiling Kubernetes $(KUBERNETES), once: about 1700 packages, 5 to 10 minutes on two cores. Above: what the lab will measure."; }
+	  echo "Compiling Kubernetes $(KUBERNETES), once: about 1700 packages, 5 to 10 minutes on two cores if Go's cache is empty. Above: what the lab will measure."; }
 	@cd labctl/cluster && for program in academy-cluster:. kubectl:./kubectl; do \
 	  go build -v -ldflags '$(LINK_KUBE)' -o ../../bin/$${program%%:*} $${program##*:} 2>&1 | \
 	  awk '/^[A-Za-z0-9._~\/-]+$$/ {if (++n % 100 == 0) printf "  %d packages compiled\n", n; next} {print}'; done
@@ -40,7 +40,7 @@ lab-up: build ## make the lab and leave it running
 	@bin/labctl up --provider $(PROVIDER)
 
 lab-down: ## remove the lab
-	@test ! -x bin/labctl || bin/labctl down
+	@if test -x bin/labctl; then bin/labctl down; else echo "bin/labctl is not built: no lab was looked for (make tools lab-down does)"; fi
 
 watch: lab-up ## follow the Lease live: every renewal, release and takeover
 	@bin/labctl watch

@@ -147,6 +147,9 @@ func (a *app) printFailover(result report.Failover) error {
 		return err
 	}
 	fmt.Fprintf(a.streams.Out, "record: %s\n", result.Run)
+	if result.Cut != "" {
+		return nil // what to type next stands with the reason
+	}
 	next := "labctl failover --force --trials 10 --timing fast"
 	if result.Timing != api.Default() {
 		fmt.Fprintf(a.streams.Out, "the operator keeps %s; back to 15/10/2: %s\n", result.Timing, a.typed("labctl failover --timing default"))

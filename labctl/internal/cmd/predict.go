@@ -72,6 +72,7 @@ func (a *app) printPrediction(result predictResult, replacement float64) error {
 		fmt.Fprintf(table, "%s\t%s\t%.1f s\t%.1f s\n", d.Title, report.Band(p), p.MeanSeconds, p.P95Seconds)
 	}
 	table.Flush()
+	fmt.Fprintln(out, "\nthe range is that of a standby alone; a replacement that polls early shortens mean and 95%")
 	fmt.Fprintln(out)
 	for _, d := range fault.Modes() {
 		fmt.Fprintf(out, "%s: %s.\n  %s\n", d.Title, d.Action, d.Lesson)

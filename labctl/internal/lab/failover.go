@@ -171,7 +171,7 @@ func (r *run) trial(ctx context.Context, n int, mode fault.Mode) error {
 		issued.StandbyUIDs = append(issued.StandbyUIDs, p.UID)
 	}
 	limit := r.limit(mode, len(s.standbys))
-	r.lab.Say(fmt.Sprintf("trial %d: %s of %s; waiting for its successor (at most %s)", n, mode, s.holder.Name, limit.Round(time.Second)))
+	r.lab.Say(fmt.Sprintf("trial %d: %s; waiting for a successor (at most %s)", n, mode, limit.Round(time.Second)))
 	r.observer.SetTrial(n)
 	r.observer.Emit(timeline.Event{Kind: timeline.FaultIssued, Fault: &issued})
 	err = fault.Inject(ctx, mode, r.target, fault.Pod{Name: s.holder.Name, UID: s.holder.UID})
@@ -199,7 +199,9 @@ func (r *run) poise(ctx context.Context) (scene, time.Duration, error) {
 			return scene{}, 0, err
 		}
 		phase := time.Duration(3 * r.random.Float64() * float64(r.settings.Timing.RetryPeriod))
-		if err := sleep(ctx, pollPause(r.settings.Timing)+phase); err != nil {
+		wait := pollPause(r.settings.Timing) + phase
+		r.lab.Say(fmt.Sprintf("settled; a random wait before the fault (%.1f s)", wait.Seconds()))
+		if err := sleep(ctx, wait); err != nil {
 			return scene{}, 0, err
 		}
 		if s, missing := r.view.settled(r.replicas, r.settings.Timing, r.observer.Now()); missing == "" {

@@ -93,7 +93,7 @@ func (v *view) settled(replicas int, timing api.Timing, now float64) (scene, str
 	defer v.mu.Unlock()
 	var s scene
 	if len(v.pods) != replicas {
-		return s, "for the wanted number of replicas"
+		return s, fmt.Sprintf("for %d replicas (there are %d)", replicas, len(v.pods))
 	}
 	if v.lease == nil || v.lease.Holder == "" || now-v.renew > (2*timing.RetryPeriod).Seconds() {
 		return s, "for a holder that renews"

@@ -34,8 +34,8 @@ func TestView_Settled(t *testing.T) {
 		missing string // a part; "" is settled
 	}{
 		{"all is well", nil, 10, ""},
-		{"a pod too many", []timeline.Event{{Kind: timeline.PodSeen, Pod: pod("c", true, 0)}}, 10, "number of replicas"},
-		{"a pod gone", []timeline.Event{{Kind: timeline.PodGone, Pod: pod("b", true, 0)}}, 10, "number of replicas"},
+		{"a pod too many", []timeline.Event{{Kind: timeline.PodSeen, Pod: pod("c", true, 0)}}, 10, "for 2 replicas"},
+		{"a pod gone", []timeline.Event{{Kind: timeline.PodGone, Pod: pod("b", true, 0)}}, 10, "for 2 replicas"},
 		{"not ready", []timeline.Event{{Kind: timeline.PodSeen, Pod: pod("b", false, 0)}}, 10, "pod b to be ready"},
 		{"released", []timeline.Event{{Kind: timeline.LeaseSeen, Seconds: 10, Lease: &timeline.Lease{}}}, 10, "a holder that renews"},
 		{"the Lease is gone", []timeline.Event{{Kind: timeline.LeaseGone}}, 10, "a holder that renews"},

@@ -44,10 +44,11 @@ func (n *Narrator) tell(e timeline.Event) string {
 	case timeline.ProcessGone:
 		return fmt.Sprintf("process  %s ended (pid %d, exit code %d)", e.Process.Pod, e.Process.PID, e.Process.ExitCode)
 	case timeline.WorkSeen:
-		if e.Work.Holder == n.works {
-			return ""
-		}
+		first, same := n.works == "", e.Work.Holder == n.works
 		n.works = e.Work.Holder
+		if first || same {
+			return "" // the first is what was written before the watching began
+		}
 		return fmt.Sprintf("work     %s works (transition %d, sequence %d)", e.Work.Holder, e.Work.Transition, e.Work.Sequence)
 	case timeline.LogLine:
 		if e.Wall.Sub(e.Log.Time) > history && !e.Log.Time.IsZero() {

@@ -19,6 +19,7 @@ func TestNarrator_TellsAHandoverAndLeavesOutRepetition(t *testing.T) {
 	var got []string
 	for i, e := range []timeline.Event{
 		{Kind: timeline.LeaseSeen, Lease: lease("pod-a", 3)},
+		{Kind: timeline.WorkSeen, Work: &timeline.Work{Holder: "pod-of-yesterday"}},
 		{Kind: timeline.WorkSeen, Work: work},
 		{Kind: timeline.WorkSeen, Work: work},
 		{Kind: timeline.LeaseSeen, Lease: lease("pod-a", 3)},
@@ -41,7 +42,7 @@ func TestNarrator_TellsAHandoverAndLeavesOutRepetition(t *testing.T) {
 	want := []string{
 		"lease    held by pod-a; leaseDurationSeconds 15, leaseTransitions 3",
 		"work     pod-a works (transition 3, sequence 7)",
-		"lease    pod-a renewed, 3.00 s after the last time",
+		"lease    pod-a renewed, 4.00 s after the last time",
 		"pod      pod-a is terminating",
 		"lease    pod-a released it",
 		"process  pod-a ended (pid 9, exit code 0)",
