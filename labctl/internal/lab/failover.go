@@ -66,7 +66,12 @@ func (l *Lab) Failover(ctx context.Context, options Options) (report.Failover, e
 func (r *run) result(cut error) report.Failover {
 	f := report.NewFailover(r.header, r.trials, r.folder.Path)
 	f.Requested = len(r.options.Modes) * r.options.Trials
-	if cut != nil {
+	switch {
+	case errors.Is(cut, context.Canceled):
+		f.CutShort("it was interrupted")
+	case errors.Is(cut, context.DeadlineExceeded):
+		f.CutShort("the time limit was reached")
+	case cut != nil:
 		f.CutShort(cut.Error())
 	}
 	return f

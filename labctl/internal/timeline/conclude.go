@@ -39,10 +39,18 @@ func (m *measurer) disturbed() {
 		m.void("the holder had changed before the fault: it was %q, the fault was meant for %s", m.before.Holder, m.fault.Pod)
 	case m.doomed:
 		m.void("the holder's pod was on its way out before the fault")
+	case m.refused:
+		m.void("the leader's writes were refused before the fault; its log says what clears that")
 	case !m.accepted:
 		m.void("the command was not accepted")
 	case m.takeover != nil && m.takeover.LeaseDurationSeconds != m.before.LeaseDurationSeconds:
 		m.void("leaseDurationSeconds changed from %d to %d during the trial", m.before.LeaseDurationSeconds, m.takeover.LeaseDurationSeconds)
+	}
+	if t1, ok := m.out.Instant(T1); ok && t1 > lateSeconds {
+		m.void("the command took %.2f s to be accepted: the API server or the node stood still", t1)
+	}
+	if m.takeover != nil && m.out.UncertaintySeconds != nil && m.takeoverLag > lateSeconds {
+		m.void("the takeover was seen %.2f s after it was written", m.takeoverLag)
 	}
 	for _, hole := range m.holes {
 		if begin := hole.Seconds - hole.HoleSeconds; m.takeover == nil || begin <= m.takeoverT {

@@ -25,6 +25,13 @@ const (
 // candidates, and the arrival of a renewal is late by a few milliseconds.
 const clockSlack = 1.1
 
+// lateSeconds is how late something may be seen before a trial counts as disturbed: by an API server, a store or a node
+// that stood still. Events of a busy machine have been up to 0.3 s late.
+const lateSeconds = 1.0
+
+// mostErrors bounds how many log lines a trial keeps.
+const mostErrors = 20
+
 // Measure derives the given trial from a run's events. A trial that was disturbed, or not seen as a whole, is Unknown,
 // has a reason in Void, and no figure but its instants.
 func Measure(events []Event, trial int) Trial {
@@ -53,17 +60,20 @@ type measurer struct {
 	lags      []float64
 	restarts  int  // of the target's container, before the fault
 	doomed    bool // the target was on its way out before the fault
+	refused   bool // the target's writes were refused before the fault
 
 	accepted  bool
 	restarted bool // the target's process was started again
 	leaseGone bool
 	takeover  *Lease
 	takeoverT float64
-	made      map[string]bool      // pods first seen after the fault
-	leads     map[string]float64   // identity → arrival of its "started leading"
-	works     map[string]float64   // identity → arrival of its first work
-	workLogs  map[string]time.Time // identity → log time of its first reconcile
-	holes     []Event
+	// takeoverLag is arrival − renewTime of the takeover; it means something only where the clocks are one.
+	takeoverLag float64
+	made        map[string]bool      // pods first seen after the fault
+	leads       map[string]float64   // identity → arrival of its "started leading"
+	works       map[string]float64   // identity → arrival of its first work
+	workLogs    map[string]time.Time // identity → log time of its first reconcile
+	holes       []Event
 
 	oldLog     time.Time // the old leader's last reconcile, by its own clock
 	oldWrite   float64   // arrival of the old leader's last write
@@ -102,6 +112,8 @@ func (m *measurer) findBefore() {
 			m.oldLog, m.oldLogHole = e.Log.Time, false
 		case e.Kind == LogHole && e.Log != nil && e.Log.UID == m.fault.UID:
 			m.oldLogHole = true
+		case e.Kind == LogLine && e.Log != nil && e.Log.UID == m.fault.UID && e.Log.Message == api.MessageWriteRefused:
+			m.refused = true
 		}
 	}
 	if m.before != nil {
@@ -223,13 +235,24 @@ func (m *measurer) lease(e Event) {
 	}
 	_, released := m.out.Instant(T4)
 	if m.before != nil && e.Lease.Holder == m.before.Holder && !released && !m.restarted && !m.leaseGone {
+		m.foreign(e)
 		m.lastRenew = e.Seconds
 		return
 	}
 	m.set(T5, e)
 	lease := *e.Lease
-	m.takeover, m.takeoverT = &lease, e.Seconds
+	m.takeover, m.takeoverT, m.takeoverLag = &lease, e.Seconds, e.Wall.Sub(lease.RenewTime).Seconds()
 	m.out.HolderAfter, m.out.TransitionsAfter = &lease.Holder, &lease.Transitions
+}
+
+// foreign voids a trial in which somebody else wrote the Lease in the old holder's name.
+func (m *measurer) foreign(e Event) {
+	if e.Lease.LeaseDurationSeconds != m.before.LeaseDurationSeconds {
+		m.void("leaseDurationSeconds was changed to %d during the trial", e.Lease.LeaseDurationSeconds)
+	}
+	if gone, ok := m.out.Instant(T3); ok && e.Seconds-m.t0 > gone+lateSeconds {
+		m.void("the Lease was written in the old holder's name after its process was gone")
+	}
 }
 
 func (m *measurer) work(e Event) {
@@ -247,7 +270,7 @@ func (m *measurer) log(e Event) {
 	if l == nil {
 		return
 	}
-	if l.Level == "ERROR" || l.Level == "WARN" {
+	if (l.Level == "ERROR" || l.Level == "WARN") && len(m.out.Errors) < mostErrors {
 		m.out.Errors = append(m.out.Errors, l.Pod+": "+l.Raw)
 	}
 	if l.UID == m.fault.UID && l.Restarts == m.restarts {

@@ -168,7 +168,15 @@ func TestMeasure_ADisturbedTrialIsUnknownAndHasNoFigure(t *testing.T) {
 		"a doomed holder":           {taken(steady().pod(8.9, PodSeen, "old", true).fault(9, "graceful").end(9.01)), "on its way out"},
 		"the standby's process":     {taken(steady().fault(9, "kill").end(9.01).process(12, ProcessGone, "other")), "standby other went away"},
 		"the standby's pod":         {taken(steady().fault(9, "kill").end(9.01).pod(12, PodSeen, "other", true)), "standby other went away"},
-		"a rollout":                 {taken(steady().fault(9, "kill").end(9.01).pod(10, PodSeen, "new", false).pod(11, PodSeen, "newer", false)), "more pods than one replacement"},
+		"a slow acceptance": {taken((&script{events: steady().events, trial: 1}).
+			add(9, Event{Kind: FaultIssued, Fault: &Fault{Mode: "kill", Pod: "old", UID: "old-uid", Standbys: []string{"other"}}}).add(11, Event{Kind: FaultAccepted})), "took 2.00 s to be accepted"},
+		"a late arrival": {steady().fault(9, "graceful").end(9.01).
+			add(15, Event{Kind: LeaseSeen, Lease: &Lease{Holder: "other", LeaseDurationSeconds: 15, Transitions: 4, RenewTime: wall(13)}}), "seen 2.00 s after it was written"},
+		"a shorter duration in between": {taken(steady().fault(9, "kill").
+			add(10, Event{Kind: LeaseSeen, Lease: &Lease{Holder: "old", LeaseDurationSeconds: 4, Transitions: 3}})), "was changed to 4"},
+		"a write in a dead one's name": {taken(steady().fault(9, "kill").end(9.01).lease(12, "old", 3)), "after its process was gone"},
+		"a leader that is fenced off":  {taken(steady().log(8, "old", api.MessageWriteRefused).fault(9, "kill").end(9.01)), "writes were refused"},
+		"a rollout":                    {taken(steady().fault(9, "kill").end(9.01).pod(10, PodSeen, "new", false).pod(11, PodSeen, "newer", false)), "more pods than one replacement"},
 		"not accepted": {taken((&script{events: steady().events, trial: 1}).
 			add(9, Event{Kind: FaultIssued, Fault: &Fault{Mode: "kill", Pod: "old", UID: "old-uid", Standbys: []string{"other"}}})), "not accepted"},
 		"another timing": {steady().fault(9, "kill").end(9.01).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -68,7 +69,7 @@ func stop(ctx context.Context, where paths) error {
 		if !running {
 			return childrenGone(ctx, last)
 		}
-		if pid := supervisor(lock); pid > 1 && !sent {
+		if pid := supervisor(where, last); pid > 1 && !sent {
 			if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return fmt.Errorf("end academy-cluster (pid %d): %w", pid, err)
 			}
@@ -77,7 +78,7 @@ func stop(ctx context.Context, where paths) error {
 		}
 		if time.Now().After(deadline) {
 			if signal == syscall.SIGKILL {
-				return &provider.Problem{Err: fmt.Errorf("academy-cluster (pid %d) did not end within %s", supervisor(lock), stopLimit), Hint: "cat " + filepath.Join(where.state, "cluster.log")}
+				return &provider.Problem{Err: fmt.Errorf("academy-cluster (pid %d) did not end within %s", supervisor(where, last), stopLimit), Hint: "cat " + filepath.Join(where.state, "cluster.log")}
 			}
 			signal, sent, deadline = syscall.SIGKILL, false, time.Now().Add(5*time.Second)
 		}
@@ -87,17 +88,29 @@ func stop(ctx context.Context, where paths) error {
 	}
 }
 
-// supervisor reads the pid that the holder of the lock wrote into it; 0 if there is none.
-func supervisor(lock string) int {
-	data, err := os.ReadFile(lock)
-	if err != nil {
-		return 0
+// supervisor returns the pid of the process that holds the lock: as it wrote it there, or else as cluster.json has it.
+// Where the system tells a process's command line, it must be that of this lab's supervisor; 0 if none is.
+func supervisor(where paths, last record) int {
+	written := 0
+	if data, err := os.ReadFile(filepath.Join(where.state, "lock")); err == nil {
+		written, _ = strconv.Atoi(strings.TrimSpace(string(data))) // what is no number is nobody
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil {
-		return 0
+	for _, pid := range []int{written, last.PID} {
+		if pid > 1 && runsIn(pid, where.state) {
+			return pid
+		}
 	}
-	return pid
+	return 0
+}
+
+// runsIn reports whether a process's command line has `run` and this state folder; true where that can't be found out.
+func runsIn(pid int, state string) bool {
+	if absent("/proc/self/cmdline") {
+		return true
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	words := strings.Split(string(line), "\x00")
+	return err == nil && len(words) > 1 && words[1] == "run" && slices.Contains(words, state)
 }
 
 // childrenGone waits until the children have ended: after a SIGKILL of the supervisor they need a moment to notice. It

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -139,5 +140,20 @@ func TestReadRecord_AnotherSchemaIsNamed(t *testing.T) {
 	}
 	if _, err := readRecord(paths{state: dir}); err == nil || !strings.Contains(err.Error(), "v9") {
 		t.Errorf("got %v, want an error that names the schema", err)
+	}
+}
+
+func TestSupervisor_AStrangerIsNeverNamed(t *testing.T) {
+	if absent("/proc/self/cmdline") {
+		t.Skip("this system does not tell command lines")
+	}
+	dir := t.TempDir()
+	for _, written := range []string{"", "0", "-1", "1", "text", strconv.Itoa(os.Getpid())} {
+		if err := os.WriteFile(filepath.Join(dir, "lock"), []byte(written), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if pid := supervisor(paths{state: dir}, record{PID: os.Getppid()}); pid != 0 {
+			t.Errorf("lock %q: got pid %d, want none: it is not this lab's", written, pid)
+		}
 	}
 }
