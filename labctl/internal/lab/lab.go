@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -155,10 +154,8 @@ func (l *Lab) Lease(ctx context.Context, name string) (*timeline.Lease, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Lease %s/%s: %w", l.Deployment.Namespace, name, err)
 	}
-	return leaseOf(lease), nil
+	return observe.LeaseOf(lease), nil
 }
-
-func leaseOf(lease *coordinationv1.Lease) *timeline.Lease { return observe.LeaseOf(lease) }
 
 // wait asks again and again until done. A request that fails is tried again, unless it says what to do about it; the
 // last failure is in the error when the limit is reached.

@@ -39,7 +39,7 @@ func TestFolder_HoldsWhatWasMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Append(timeline.Event{Kind: timeline.Settled, Wall: noon}); err != nil {
+	if err := f.Append(timeline.Event{Kind: timeline.RunStarted, Wall: noon}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.finish(report.NewFailover(report.Header{}, nil, f.Path)); err != nil {

@@ -107,6 +107,6 @@ func TestView_NextIsClosedByTheNextEvent(t *testing.T) {
 		t.Fatal("closed before an event")
 	default:
 	}
-	v.on(timeline.Event{Kind: timeline.Settled})
+	v.on(timeline.Event{Kind: timeline.RunStarted})
 	<-next
 }

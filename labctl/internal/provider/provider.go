@@ -26,7 +26,7 @@ func CheckName(name string) error {
 // ErrNoLab is returned by Find when no lab of that name runs.
 var ErrNoLab = errors.New("no lab is running")
 
-// ErrNotRunning is returned by Signal for a process that is not there (any more).
+// ErrNotRunning is returned by Kill for a process that is not there (any more).
 var ErrNotRunning = errors.New("the process is not running")
 
 // Spec is what Up makes.

@@ -10,7 +10,6 @@ type Kind string
 // The kinds of events a run consists of.
 const (
 	RunStarted    Kind = "run-started"    // Note: what is run
-	Settled       Kind = "settled"        // the replicas are ready for the next trial
 	FaultIssued   Kind = "fault-issued"   // T0: the command is about to be sent; Fault says which
 	FaultAccepted Kind = "fault-accepted" // T1: the API server, or the node, answered
 	ProcessUp     Kind = "process-started"
