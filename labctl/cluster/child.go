@@ -56,7 +56,8 @@ func child(args []string) error {
 	files := pki.In(filepath.Join(o.state, "pki"))
 	if name == "apiserver" {
 		// It handles signals itself.
-		return apiserver.Run(apiserver.Config{Port: o.port, EtcdSocket: etcdSocket(o.sockets), Files: files})
+		return apiserver.Run(apiserver.Config{Port: o.port, EtcdSocket: etcdSocket(o.sockets), Files: files,
+			AuditLog: auditLog(o.state), AuditPolicyFile: filepath.Join(o.state, "audit-policy.yaml")})
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -72,6 +73,9 @@ func child(args []string) error {
 }
 
 func etcdSocket(sockets string) string { return filepath.Join(sockets, "etcd.sock") }
+
+// auditLog is where the API server logs the requests on Leases.
+func auditLog(state string) string { return filepath.Join(state, "log", "audit.jsonl") }
 
 func kubeconfigOf(o options, child string) string {
 	return filepath.Join(o.state, "pki", child+".kubeconfig")

@@ -9,6 +9,9 @@ import (
 // Run serves until the process gets SIGTERM or SIGINT. The API server keeps its settings in package variables:
 // Run may be called once in the life of a process.
 func Run(cfg Config) error {
+	if err := writePolicy(cfg.AuditPolicyFile); err != nil {
+		return err
+	}
 	command := app.NewAPIServerCommand()
 	command.SetArgs(Flags(cfg))
 	command.SilenceErrors = true

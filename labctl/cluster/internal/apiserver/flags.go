@@ -19,6 +19,8 @@ type Config struct {
 	Port       int // on 127.0.0.1
 	EtcdSocket string
 	Files      pki.Files
+	// AuditLog is where requests on Leases are logged, and AuditPolicyFile where Run writes what says so.
+	AuditLog, AuditPolicyFile string
 }
 
 // Flags returns the whole command line of the API server, without the program name.
@@ -49,6 +51,11 @@ func Flags(cfg Config) []string {
 		"--kubelet-client-key=" + cfg.Files.Kubelet.Key,
 		"--kubelet-certificate-authority=" + cfg.Files.CA.Cert,
 		"--kubelet-preferred-address-types=InternalIP",
+
+		"--audit-policy-file=" + cfg.AuditPolicyFile,
+		"--audit-log-path=" + cfg.AuditLog,
+		"--audit-log-maxsize=" + strconv.Itoa(auditMegabytes),
+		"--audit-log-maxbackup=1",
 
 		// The plugin taints every new node, and only the node lifecycle controller, which does not run, removes that.
 		"--disable-admission-plugins=TaintNodesByCondition",

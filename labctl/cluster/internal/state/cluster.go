@@ -21,6 +21,7 @@ type Cluster struct {
 	Server                 string           `json:"server"`
 	Kubeconfig             string           `json:"kubeconfig"`
 	NodeSocket             string           `json:"nodeSocket"`
+	AuditLog               string           `json:"auditLog"` // one JSON line for each request on a Lease
 	PodStartLatencySeconds float64          `json:"podStartLatencySeconds"`
 	Kubernetes             string           `json:"kubernetes"`
 	StartedAt              time.Time        `json:"startedAt"`
