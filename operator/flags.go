@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 
 	"academy.example/lab/operator/api"
 	"academy.example/lab/operator/lease/election"
@@ -51,7 +52,7 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (options,
 		name = "unknown" // reported already
 	}
 	o.lock.Identity, o.identitySource = name, source
-	problems = append(problems, checkElection(o), o.lock.Validate())
+	problems = append(problems, api.CheckElection(o.election), checkLoss(o), o.lock.Validate())
 	if _, _, err := net.SplitHostPort(o.address); err != nil {
 		problems = append(problems, api.Problem{
 			What: fmt.Sprintf("--%s: %v", api.FlagBindAddress, err),
@@ -69,34 +70,25 @@ func define(fs *flag.FlagSet, o *options, identity *string, getenv func(string) 
 	fs.StringVar(&o.lock.Name, api.FlagLeaseName, api.DefaultName, "name of the Lease")
 	fs.StringVar(&o.lock.Namespace, api.FlagLeaseNamespace, o.podNamespace, "namespace of the Lease")
 	fs.BoolVar(&o.lock.ReleaseOnCancel, api.FlagReleaseOnCancel, true, "give the Lease back when asked to stop")
-	fs.StringVar(&o.election, api.FlagElection, api.ElectionPlain, api.ElectionPlain+": the course's recipe; "+api.ElectionGuarded+": not built yet")
+	fs.StringVar(&o.election, api.FlagElection, api.ElectionPlain, "how leaders are elected: "+strings.Join(api.Elections(), " or "))
 	fs.StringVar(identity, api.FlagIdentity, api.IdentityPod, api.IdentityPod+": the pod's name; "+api.IdentityPodUUID+": a new one for each process")
 	fs.StringVar(&o.onLoss, api.FlagOnLoss, api.OnLossExit, api.OnLossExit+", or "+api.OnLossRejoin+" with --"+api.FlagElection+"="+api.ElectionGuarded)
 	fs.StringVar(&o.address, api.FlagBindAddress, net.JoinHostPort(cmp.Or(getenv(api.EnvPodIP), "127.0.0.1"), strconv.Itoa(api.DefaultPort)), "address of probes and metrics")
 	fs.StringVar(&o.kubeconfig, api.FlagKubeconfig, "", "path of a kubeconfig; otherwise the variable KUBECONFIG, otherwise the pod's service account")
 }
 
-// checkElection refuses the kinds of election and of loss that this operator does not have.
-func checkElection(o options) error {
-	var problems []error
-	plain := fmt.Sprintf("--%s=%s", api.FlagElection, api.ElectionPlain)
-	switch o.election {
-	case api.ElectionPlain:
-	case api.ElectionGuarded:
-		problems = append(problems, api.Problem{What: fmt.Sprintf("--%s=%s is not built yet", api.FlagElection, o.election), Hint: plain})
-	default:
-		problems = append(problems, api.Problem{What: fmt.Sprintf("--%s=%s is unknown", api.FlagElection, o.election), Hint: plain})
-	}
+// checkLoss refuses the kinds of loss that this operator does not have.
+func checkLoss(o options) error {
 	exit := fmt.Sprintf("--%s=%s", api.FlagOnLoss, api.OnLossExit)
 	switch o.onLoss {
 	case api.OnLossExit:
+		return nil
 	case api.OnLossRejoin:
-		problems = append(problems, api.Problem{
+		return api.Problem{
 			What: fmt.Sprintf("--%s=%s belongs to --%s=%s, which is not built yet", api.FlagOnLoss, o.onLoss, api.FlagElection, api.ElectionGuarded),
 			Hint: exit,
-		})
+		}
 	default:
-		problems = append(problems, api.Problem{What: fmt.Sprintf("--%s=%s is unknown", api.FlagOnLoss, o.onLoss), Hint: exit})
+		return api.Problem{What: fmt.Sprintf("--%s=%s is unknown", api.FlagOnLoss, o.onLoss), Hint: exit}
 	}
-	return errors.Join(problems...)
 }

@@ -42,7 +42,7 @@ var mayImport = map[string]string{
 	// conductor
 	"labctl/internal/lab": "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/replica labctl/internal/observe",
 	// faces
-	"labctl/internal/cmd": "operator/api manifests labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/provider/embedded labctl/internal/lab",
+	"labctl/internal/cmd": "operator/api manifests labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/provider/embedded labctl/internal/replica labctl/internal/lab",
 	"labctl":              "labctl/internal/cmd",
 	// the embedded cluster: its own module, which sees nothing of the rest
 	"labctl/cluster":                      "labctl/cluster/internal/agent labctl/cluster/internal/apiserver labctl/cluster/internal/controllers labctl/cluster/internal/etcd labctl/cluster/internal/lean labctl/cluster/internal/pki labctl/cluster/internal/state labctl/cluster/internal/supervise",

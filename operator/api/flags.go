@@ -1,5 +1,10 @@
 package api
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Flags of academy-operator. Those of leader election have Kubernetes' own names, without the two dashes.
 const (
 	FlagLeaseDuration   = "leader-elect-lease-duration"
@@ -26,6 +31,25 @@ const (
 	OnLossExit   = "exit"   // a log line and an exit
 	OnLossRejoin = "rejoin" // contend again in the same process
 )
+
+// Elections returns the values of --election that academy-operator is built with.
+func Elections() []string { return []string{ElectionPlain} }
+
+// Identities returns the values of --identity.
+func Identities() []string { return []string{IdentityPod, IdentityPodUUID} }
+
+// CheckElection returns nil if academy-operator can run with that election, else a Problem.
+func CheckElection(name string) error {
+	hint := fmt.Sprintf("--%s=%s", FlagElection, ElectionPlain)
+	switch {
+	case slices.Contains(Elections(), name):
+		return nil
+	case name == ElectionGuarded:
+		return Problem{What: fmt.Sprintf("--%s=%s is not built yet", FlagElection, name), Hint: hint}
+	default:
+		return Problem{What: fmt.Sprintf("--%s=%s is unknown", FlagElection, name), Hint: hint}
+	}
+}
 
 // Environment variables that the downward API fills in manifests/deployment.yaml.
 const (

@@ -24,7 +24,7 @@ const (
 	AnnotationHolder     = "academy.example/holder"     // identity of the leader that wrote
 	AnnotationTransition = "academy.example/transition" // leaseTransitions when that leader took over: the fencing token
 	AnnotationSequence   = "academy.example/sequence"   // number of its tick, from 1 in each term
-	AnnotationWorkedAt   = "academy.example/worked-at"  // RFC 3339 with nanoseconds, the writer's clock: shown, never subtracted
+	AnnotationWorkedAt   = "academy.example/worked-at"  // RFC 3339 with nanoseconds, the writer's clock: tells how late a write is seen
 )
 
 // Log messages ("msg"). An observer may rely on the spelling and on the keys named beside each.

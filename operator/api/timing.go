@@ -25,6 +25,9 @@ type Timing struct {
 // jitterFactor is leaderelection.JitterFactor: client-go demands RenewDeadline > 1.2 · RetryPeriod.
 const jitterFactor = 1.2
 
+// WorkTick is the pause between two reconciles of a leader, and so the resolution of everything that is seen by its work.
+const WorkTick = 100 * time.Millisecond
+
 // Default returns 15/10/2, what the Kubernetes control plane uses.
 func Default() Timing { return seconds(15, 10, 2) }
 

@@ -13,6 +13,7 @@ import (
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/manifests"
 	"academy.example/lab/operator/api"
 )
 
@@ -20,6 +21,7 @@ type failoverFlags struct {
 	force   bool
 	modes   string
 	trials  int
+	lanes   int
 	timing  string
 	seed    uint64
 	runsDir string
@@ -40,6 +42,7 @@ func (a *app) failoverCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.force, "force", false, "the same as --mode kill")
 	c.Flags().StringVar(&f.modes, "mode", string(fault.Graceful), "what is done, one or several separated by commas: "+fault.Names())
 	c.Flags().IntVar(&f.trials, "trials", 1, "how often each mode is done")
+	c.Flags().IntVar(&f.lanes, "lanes", 1, "how many sets of replicas, each with a Lease, are measured side by side; the operator itself is left alone if more than 1")
 	c.Flags().StringVar(&f.timing, "timing", "", "durations to set first: default (15/10/2), fast (5/3/1) or three numbers; the operator keeps them")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random phases; 0 draws one")
 	c.Flags().StringVar(&f.runsDir, "runs-dir", "", "folder for the record of the run")
@@ -55,15 +58,19 @@ func modesHelp() string {
 	return text
 }
 
-// maxTrials keeps a typing error from running for days.
-const maxTrials = 1000
+// maxTrials keeps a typing error from running for days, and maxLanes one from filling the machine: a lane of two replicas
+// takes about 60 MB.
+const (
+	maxTrials = 1000
+	maxLanes  = 32
+)
 
 // options reads the flags; every problem with them is a usage error.
 func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
 	usage := func(format string, args ...any) (lab.Options, error) {
 		return lab.Options{}, usageError{command: c.CommandPath(), err: fmt.Errorf(format, args...)}
 	}
-	o := lab.Options{Trials: f.trials, Seed: f.seed, RunsDir: f.runsDir, Version: version()}
+	o := lab.Options{Trials: f.trials, Lanes: f.lanes, Manifests: manifests.FS, Seed: f.seed, RunsDir: f.runsDir, Version: version()}
 	if f.force && c.Flags().Changed("mode") && f.modes != string(fault.Force) {
 		return usage("--force means --mode %s; it can't be joined with --mode %s", fault.Force, f.modes)
 	}
@@ -76,6 +83,9 @@ func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
 	}
 	if f.trials < 1 || f.trials > maxTrials {
 		return usage("--trials %d is not between 1 and %d", f.trials, maxTrials)
+	}
+	if f.lanes < 1 || f.lanes > maxLanes {
+		return usage("--lanes %d is not between 1 and %d", f.lanes, maxLanes)
 	}
 	if f.limit < 0 {
 		return usage("--time-limit %s is negative", f.limit)

@@ -146,7 +146,7 @@ func (l *Lab) operatorReady(ctx context.Context) check.Check {
 		return check.Check{Name: "operator", Verdict: check.Fail, Reason: reason, Hint: fmt.Sprintf("kubectl -n %s get pods,events", l.Deployment.Namespace)}
 	}
 	if err := state.Settings.Timing.Validate(); err != nil {
-		return check.Check{Name: "operator", Verdict: check.Fail, Reason: reason + ", but its timing is unsafe: " + err.Error(), Hint: "labctl failover --timing default"}
+		return check.Check{Name: "operator", Verdict: check.Fail, Reason: reason + ", but its timing is unsafe: " + err.Error(), Hint: "labctl operator set --timing default"}
 	}
 	return check.Check{Name: "operator", Verdict: check.Pass, Reason: reason}
 }

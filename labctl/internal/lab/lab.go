@@ -120,8 +120,10 @@ const (
 )
 
 // WaitLed waits until the wanted replicas are ready and one of them holds the Lease.
-func (l *Lab) WaitLed(ctx context.Context) error {
-	return l.wait(ctx, rolloutLimit, func(ctx context.Context) (bool, string, error) {
+func (l *Lab) WaitLed(ctx context.Context) error { return l.waitLed(ctx, rolloutLimit) }
+
+func (l *Lab) waitLed(ctx context.Context, limit time.Duration) error {
+	return l.wait(ctx, limit, func(ctx context.Context) (bool, string, error) {
 		state, err := l.Deployment.State(ctx)
 		if err != nil {
 			return false, "", err
@@ -156,6 +158,9 @@ func (l *Lab) Lease(ctx context.Context, name string) (*timeline.Lease, error) {
 	}
 	return observe.LeaseOf(lease), nil
 }
+
+// errGaveUp is wrapped by the error of a wait that reached its limit.
+var errGaveUp = errors.New("gave up")
 
 // wait asks again and again until done. A request that fails is tried again, unless it says what to do about it; the
 // last failure is in the error when the limit is reached.
@@ -192,7 +197,7 @@ func (l *Lab) wait(ctx context.Context, limit time.Duration, ask func(context.Co
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return &provider.Problem{Err: fmt.Errorf("gave up after %s: %s%s", limit, said, last), Hint: "labctl doctor"}
+			return &provider.Problem{Err: fmt.Errorf("%w after %s: %s%s", errGaveUp, limit, said, last), Hint: "labctl doctor"}
 		case <-time.After(pollEvery):
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"academy.example/lab/labctl/internal/provider"
@@ -26,6 +25,7 @@ type runInfo struct {
 	report.Header
 	Modes     []string  `json:"modes"`
 	Trials    int       `json:"trialsPerMode"`
+	Lanes     int       `json:"lanes"`
 	Seed      uint64    `json:"seed"`
 	StartedAt time.Time `json:"startedAt"`
 	Labctl    string    `json:"labctl"`
@@ -124,16 +124,3 @@ func (f *Folder) write(name string, v any) error {
 }
 
 func (f *Folder) close() error { return f.timeline.Close() }
-
-// measureAlone keeps a second labctl from taking leaders away while this one measures. Nothing is left if it is killed.
-func measureAlone(cluster provider.Cluster) (release func(), err error) {
-	f, err := os.OpenFile(filepath.Join(cluster.StateDir, "failover.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("keep others from measuring: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, &provider.Problem{Err: fmt.Errorf("another labctl is measuring failovers of this lab"), Hint: "labctl watch"}
-	}
-	return func() { f.Close() }, nil
-}

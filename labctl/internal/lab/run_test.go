@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 )
@@ -73,21 +72,4 @@ func TestNewFolder_AFolderThatCannotBeMadeHasAHint(t *testing.T) {
 	if err == nil || hintOf(err) == "" {
 		t.Errorf("got %v with hint %q, want an error with a hint", err, hintOf(err))
 	}
-}
-
-func TestMeasureAlone(t *testing.T) {
-	cluster := provider.Cluster{StateDir: t.TempDir()}
-	release, err := measureAlone(cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := measureAlone(cluster); err == nil || hintOf(err) == "" {
-		t.Errorf("a second one: got %v, want a refusal with a hint", err)
-	}
-	release()
-	again, err := measureAlone(cluster)
-	if err != nil {
-		t.Fatalf("after the first has ended: %v", err)
-	}
-	again()
 }

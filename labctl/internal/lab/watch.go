@@ -12,28 +12,46 @@ import (
 	"academy.example/lab/operator/api"
 )
 
-// observer returns an observer of the operator, its Lease, its work and, where the provider can tell, its processes.
-func (l *Lab) observer(state replica.State) *observe.Observer {
-	config := observe.Config{Client: l.watcher, Namespace: l.Deployment.Namespace, Lease: state.Settings.LeaseName,
-		Pods: state.Selector, Work: api.LabelWork + "=true", Logs: true}
+// observer returns an observer of the operator, its Lease, its work and, where the provider can tell, its processes and
+// the requests on the Lease. Its clock begins at start.
+func (l *Lab) observer(state replica.State, lane int, start time.Time) *observe.Observer {
+	config := observe.Config{Client: l.watcher, Start: start, Lane: lane, Namespace: l.Deployment.Namespace, Lease: state.Settings.LeaseName,
+		Pods: state.Selector, Work: api.LabelWork + "=true", Logs: true, Deployment: l.Deployment.Name}
 	if watcher, ok := l.Provider.(provider.ProcessWatcher); ok {
-		config.Processes = processes(watcher, l.Cluster, l.Deployment.Namespace)
+		config.Processes = l.processes(watcher)
+	}
+	if auditor, ok := l.Provider.(provider.Auditor); ok {
+		config.Requests = l.requests(auditor, config.Namespace, config.Lease)
+	}
+	if prober, ok := l.Provider.(provider.NodeProber); ok {
+		config.Probes = append(config.Probes, observe.Probe{What: "the node", Ask: func(ctx context.Context) error { return prober.ProbeNode(ctx, l.Cluster) }})
 	}
 	return observe.New(config)
 }
 
 // processes hands the node's events on in the timeline's words.
-func processes(watcher provider.ProcessWatcher, cluster provider.Cluster, namespace string) observe.Processes {
+func (l *Lab) processes(watcher provider.ProcessWatcher) observe.Processes {
 	return func(ctx context.Context, ready func(), on func(timeline.Kind, timeline.Process)) error {
-		return watcher.WatchProcesses(ctx, cluster, ready, func(e provider.ProcessEvent) {
-			if e.Namespace != namespace {
+		return watcher.WatchProcesses(ctx, l.Cluster, ready, func(e provider.ProcessEvent) {
+			if e.Namespace != l.Deployment.Namespace {
 				return
 			}
 			kind := timeline.ProcessGone
 			if e.Started {
 				kind = timeline.ProcessUp
 			}
-			on(kind, timeline.Process{Pod: e.Pod, UID: e.UID, PID: e.PID, ExitCode: e.ExitCode, Restarts: e.Restarts})
+			on(kind, timeline.Process{Pod: e.Pod, UID: e.UID, PID: e.PID, ExitCode: e.ExitCode, Restarts: e.Restarts, At: e.At})
+		})
+	}
+}
+
+// requests hands the pods' requests on one Lease on in the timeline's words.
+func (l *Lab) requests(auditor provider.Auditor, namespace, lease string) observe.Requests {
+	return func(ctx context.Context, ready func(), on func(timeline.Request)) error {
+		return auditor.WatchRequests(ctx, l.Cluster, ready, func(r provider.LeaseRequest) {
+			if r.Namespace == namespace && r.Lease == lease && r.Pod != "" {
+				on(timeline.Request{Verb: r.Verb, Code: r.Code, Pod: r.Pod, UID: r.PodUID, Received: r.Received, Answered: r.Answered})
+			}
 		})
 	}
 }
@@ -45,7 +63,7 @@ func (l *Lab) Watch(ctx context.Context, on func(timeline.Event)) error {
 		return err
 	}
 	watching, stop := context.WithCancel(ctx)
-	observer := l.observer(state)
+	observer := l.observer(state, 0, time.Now())
 	observer.Listen(on)
 	wait, err := observer.Start(watching)
 	defer func() { stop(); wait() }()

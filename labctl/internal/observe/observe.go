@@ -18,9 +18,16 @@ import (
 // Processes follows the starts and ends of replica processes where the node reports them; see provider.ProcessWatcher.
 type Processes func(ctx context.Context, ready func(), on func(timeline.Kind, timeline.Process)) error
 
+// Requests follows the finished requests on the Lease where the API server logs them; see provider.Auditor.
+type Requests func(ctx context.Context, ready func(), on func(timeline.Request)) error
+
 // Config says what is watched.
 type Config struct {
 	Client kubernetes.Interface
+	// Start is when the run's clock reads 0; the moment of New if it is zero.
+	Start time.Time
+	// Lane marks the events; see timeline.Event.
+	Lane int
 	// Namespace holds the Lease, the pods and the work objects.
 	Namespace string
 	// Lease is the name of the Lease.
@@ -29,8 +36,13 @@ type Config struct {
 	Pods, Work string
 	// Logs is whether the replicas' logs are read.
 	Logs bool
-	// Processes may be nil: the provider has no such stream.
+	// Deployment is the name of the one whose changes are recorded; "" for none.
+	Deployment string
+	// Processes and Requests may be nil: the provider has no such stream.
 	Processes Processes
+	Requests  Requests
+	// Probes are asked for signs of life beside the API server.
+	Probes []Probe
 }
 
 // Observer watches and hands each event to its listeners, in one order for all of them.
@@ -42,13 +54,18 @@ type Observer struct {
 	trial     int
 	listeners []func(timeline.Event)
 
+	asked timeline.Deploy // what the Deployment asked for last; used by its stream alone
+
 	failed  chan error
 	trouble atomic.Pointer[error] // the last request that failed
 }
 
-// New returns an Observer whose clock starts now.
+// New returns an Observer.
 func New(config Config) *Observer {
-	return &Observer{config: config, start: time.Now(), failed: make(chan error, 1)}
+	if config.Start.IsZero() {
+		config.Start = time.Now()
+	}
+	return &Observer{config: config, start: config.Start, failed: make(chan error, 1)}
 }
 
 // Listen adds a listener. Listeners are called one event at a time and must not block or call the Observer.
@@ -65,7 +82,7 @@ func (o *Observer) SetTrial(n int) {
 	o.trial = n
 }
 
-// Now returns the run's clock: seconds since New.
+// Now returns the run's clock: seconds since its start.
 func (o *Observer) Now() float64 { return time.Since(o.start).Seconds() }
 
 // Emit stamps an event and hands it on. The stamp is taken when Emit is called.
@@ -74,7 +91,7 @@ func (o *Observer) Emit(e timeline.Event) { o.emitAt(time.Now(), e) }
 func (o *Observer) emitAt(now time.Time, e timeline.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	e.Seconds, e.Wall, e.Trial = now.Sub(o.start).Seconds(), now.UTC(), o.trial
+	e.Seconds, e.Wall, e.Trial, e.Lane = now.Sub(o.start).Seconds(), now.UTC(), o.trial, o.config.Lane
 	for _, on := range o.listeners {
 		on(e)
 	}
@@ -105,24 +122,20 @@ const startLimit = 30 * time.Second
 // not come about within 30 s. The returned function waits until all of it has ended.
 func (o *Observer) Start(ctx context.Context) (wait func(), err error) {
 	var running sync.WaitGroup
-	var streams []stream
-	streams = append(streams, o.leases())
-	if o.config.Pods != "" {
-		streams = append(streams, o.pods(ctx, &running))
-	}
-	if o.config.Work != "" {
-		streams = append(streams, o.work())
-	}
-	ready := make(chan error, len(streams)+1)
+	streams := o.streams(ctx, &running)
+	ready := make(chan error, len(streams)+2)
 	for _, s := range streams {
 		running.Go(func() { o.follow(ctx, s, ready) })
 	}
 	expect := len(streams)
-	if o.config.Processes != nil {
+	for _, t := range o.tellers() {
 		expect++
-		running.Go(func() { o.processes(ctx, ready) })
+		running.Go(func() { o.listen(ctx, t, ready) })
 	}
 	running.Go(func() { o.heed(ctx) })
+	for _, p := range append([]Probe{o.apiProbe()}, o.config.Probes...) {
+		running.Go(func() { o.pulse(ctx, p) })
+	}
 	limit := time.NewTimer(startLimit)
 	defer limit.Stop()
 	for range expect {
@@ -143,8 +156,42 @@ func (o *Observer) Start(ctx context.Context) (wait func(), err error) {
 	return running.Wait, nil
 }
 
-// processes follows the node's stream and opens it again when it breaks, which leaves a hole.
-func (o *Observer) processes(ctx context.Context, ready chan<- error) {
+// streams are the kinds of objects to watch.
+func (o *Observer) streams(ctx context.Context, running *sync.WaitGroup) []stream {
+	streams := []stream{o.leases()}
+	if o.config.Pods != "" {
+		streams = append(streams, o.pods(ctx, running))
+	}
+	if o.config.Work != "" {
+		streams = append(streams, o.work())
+	}
+	if o.config.Deployment != "" {
+		streams = append(streams, o.deployment())
+	}
+	return streams
+}
+
+// teller is a stream that something else than the API server keeps.
+type teller struct {
+	what string
+	run  func(ctx context.Context, ready func()) error
+}
+
+func (o *Observer) tellers() []teller {
+	var tellers []teller
+	if o.config.Processes != nil {
+		on := func(kind timeline.Kind, p timeline.Process) { o.Emit(timeline.Event{Kind: kind, Process: &p}) }
+		tellers = append(tellers, teller{"processes", func(ctx context.Context, ready func()) error { return o.config.Processes(ctx, ready, on) }})
+	}
+	if o.config.Requests != nil {
+		on := func(r timeline.Request) { o.Emit(timeline.Event{Kind: timeline.LeaseRequest, Request: &r}) }
+		tellers = append(tellers, teller{"requests", func(ctx context.Context, ready func()) error { return o.config.Requests(ctx, ready, on) }})
+	}
+	return tellers
+}
+
+// listen follows a teller and opens it again when it breaks, which leaves a hole.
+func (o *Observer) listen(ctx context.Context, t teller, ready chan<- error) {
 	var broken time.Time
 	announced := false
 	opened := func() {
@@ -153,32 +200,21 @@ func (o *Observer) processes(ctx context.Context, ready chan<- error) {
 			ready <- nil
 			return
 		}
-		o.hole("processes", time.Since(broken))
+		o.hole(t.what, time.Since(broken))
 		broken = time.Time{}
 	}
-	on := func(kind timeline.Kind, p timeline.Process) { o.Emit(timeline.Event{Kind: kind, Process: &p}) }
 	for ctx.Err() == nil {
-		err := o.config.Processes(ctx, opened, on)
+		err := t.run(ctx, opened)
 		if ctx.Err() != nil {
 			return
 		}
 		if announced && broken.IsZero() {
 			broken = time.Now()
-			o.Emit(timeline.Event{Kind: timeline.WatchHole, Note: fmt.Sprintf("processes: %v", err)})
+			o.Emit(timeline.Event{Kind: timeline.WatchHole, Note: fmt.Sprintf("%s: %v", t.what, err)})
 		}
 		o.note(err)
 		if !pause(ctx, retryAfter) {
 			return
-		}
-	}
-}
-
-// heed notices when this program itself did not run for a while, stopped or starved: what arrived then is stamped late.
-func (o *Observer) heed(ctx context.Context) {
-	const every, most = 100 * time.Millisecond, 600 * time.Millisecond
-	for last := time.Now(); pause(ctx, every); last = time.Now() {
-		if stood := time.Since(last); stood > most {
-			o.hole("this program stood still", stood)
 		}
 	}
 }

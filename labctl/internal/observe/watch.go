@@ -247,6 +247,12 @@ func (o *Observer) pods(ctx context.Context, running *sync.WaitGroup) stream {
 // PodOf returns what the timeline keeps of a pod.
 func PodOf(pod *corev1.Pod) *timeline.Pod {
 	out := &timeline.Pod{Name: pod.Name, UID: string(pod.UID), Phase: string(pod.Status.Phase), Terminating: pod.DeletionTimestamp != nil}
+	switch {
+	case pod.Spec.HostNetwork:
+		out.Hostname = pod.Spec.NodeName
+	case pod.Spec.Hostname != "":
+		out.Hostname = pod.Spec.Hostname
+	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			out.Ready = c.Status == corev1.ConditionTrue

@@ -49,6 +49,8 @@ type Cluster struct {
 	// PodStartLatency is how long the node waits before it starts a pod.
 	PodStartLatency time.Duration `json:"-"`
 	StateDir        string        `json:"stateDir"`
+	// SharedClock is whether the replicas, the node and the API server read this machine's clock.
+	SharedClock bool `json:"-"`
 	// Started is whether Up started it; false for one that was found running.
 	Started bool `json:"-"`
 }
@@ -73,7 +75,7 @@ func ReadConfig(path string) (*rest.Config, error) {
 	return clientcmd.NewDefaultClientConfig(*file, nil).ClientConfig()
 }
 
-// Provider is a place to run. Extra abilities are extra interfaces: Signaler, ProcessWatcher.
+// Provider is a place to run. Extra abilities are extra interfaces: Signaler, ProcessWatcher, Auditor, NodeProber.
 type Provider interface {
 	// Name is the word that --provider takes.
 	Name() string
@@ -109,6 +111,7 @@ type ProcessEvent struct {
 	PID       int
 	Restarts  int
 	ExitCode  int
+	At        time.Time // when the node saw it, by its clock
 }
 
 // ProcessWatcher is a provider whose node reports starts and ends of processes as they happen.
@@ -116,4 +119,26 @@ type ProcessWatcher interface {
 	// WatchProcesses calls on for each event until ctx ends or the stream breaks, which is an error.
 	// It calls ready once, when no event can be missed any more.
 	WatchProcesses(ctx context.Context, cluster Cluster, ready func(), on func(ProcessEvent)) error
+}
+
+// LeaseRequest is one finished request on a Lease, as the API server logged it.
+type LeaseRequest struct {
+	Namespace, Lease string
+	Verb             string
+	Code             int    // HTTP status
+	Pod, PodUID      string // whose token it came with; "" for a user that is no pod
+	// Received and Answered are the API server's clock.
+	Received, Answered time.Time
+}
+
+// Auditor is a provider whose API server logs the requests on Leases.
+type Auditor interface {
+	// WatchRequests calls on for each request finished from now on until ctx ends or the stream breaks, which is an error.
+	// It calls ready once, when none can be missed any more.
+	WatchRequests(ctx context.Context, cluster Cluster, ready func(), on func(LeaseRequest)) error
+}
+
+// NodeProber is a provider whose node can be asked for a sign of life.
+type NodeProber interface {
+	ProbeNode(ctx context.Context, cluster Cluster) error
 }

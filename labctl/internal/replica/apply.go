@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,12 +45,74 @@ func Apply(ctx context.Context, config *rest.Config, manifests fs.FS, replicas i
 	if err != nil {
 		return err
 	}
+	return applyAll(ctx, client, objects, replicas)
+}
+
+// ApplyIn makes the same in another namespace, with the replicas and the operator's arguments of the given state.
+func ApplyIn(ctx context.Context, config *rest.Config, manifests fs.FS, namespace string, like State) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	objects, err := load(manifests)
+	if err != nil {
+		return err
+	}
+	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Namespace" })
+	for _, object := range objects {
+		if err := move(object, namespace, like.Args); err != nil {
+			return fmt.Errorf("move %s %s to namespace %s: %w", object.GetKind(), object.GetName(), namespace, err)
+		}
+	}
+	return applyAll(ctx, client, objects, like.Replicas)
+}
+
+func applyAll(ctx context.Context, client dynamic.Interface, objects []*unstructured.Unstructured, replicas int) error {
 	for _, object := range objects {
 		if err := apply(ctx, client, object, replicas); err != nil {
 			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
 	return nil
+}
+
+// move names another namespace wherever the object names one, and gives the operator other arguments.
+func move(object *unstructured.Unstructured, namespace string, args []string) error {
+	object.SetNamespace(namespace)
+	switch object.GetKind() {
+	case "RoleBinding":
+		subjects, _, err := unstructured.NestedSlice(object.Object, "subjects")
+		if err != nil {
+			return err
+		}
+		for _, s := range subjects {
+			if subject, ok := s.(map[string]any); ok && subject["namespace"] != nil {
+				subject["namespace"] = namespace
+			}
+		}
+		return unstructured.SetNestedSlice(object.Object, subjects, "subjects")
+	case "Deployment":
+		path := []string{"spec", "template", "spec", "containers"}
+		containers, _, err := unstructured.NestedSlice(object.Object, path...)
+		if err != nil {
+			return err
+		}
+		for _, c := range containers {
+			if container, ok := c.(map[string]any); ok && container["name"] == api.ContainerName {
+				container["args"] = toAny(args)
+			}
+		}
+		return unstructured.SetNestedSlice(object.Object, containers, path...)
+	}
+	return nil
+}
+
+func toAny(words []string) []any {
+	out := make([]any, len(words))
+	for i, w := range words {
+		out[i] = w
+	}
+	return out
 }
 
 func apply(ctx context.Context, client dynamic.Interface, object *unstructured.Unstructured, replicas int) error {

@@ -4,10 +4,7 @@ package replica
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,18 +31,27 @@ type State struct {
 	// Settled is whether exactly the wanted replicas run, all of the newest revision and ready, none terminating.
 	Settled  bool         `json:"settled"`
 	Settings Settings     `json:"settings"`
+	Args     []string     `json:"-"` // of the operator
 	Pods     []corev1.Pod `json:"-"`
 	Selector string       `json:"-"`
 }
 
-// State reads the Deployment and its pods.
-func (d Deployment) State(ctx context.Context) (State, error) {
+func (d Deployment) get(ctx context.Context) (*appsv1.Deployment, error) {
 	deployment, err := d.Client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return State{}, &provider.Problem{Err: fmt.Errorf("there is no Deployment %s/%s", d.Namespace, d.Name), Hint: "labctl up"}
+		return nil, &provider.Problem{Err: fmt.Errorf("there is no Deployment %s/%s", d.Namespace, d.Name), Hint: "labctl up"}
 	}
 	if err != nil {
-		return State{}, fmt.Errorf("read Deployment %s/%s: %w", d.Namespace, d.Name, err)
+		return nil, fmt.Errorf("read Deployment %s/%s: %w", d.Namespace, d.Name, err)
+	}
+	return deployment, nil
+}
+
+// State reads the Deployment and its pods.
+func (d Deployment) State(ctx context.Context) (State, error) {
+	deployment, err := d.get(ctx)
+	if err != nil {
+		return State{}, err
 	}
 	selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector)
 	if err != nil {
@@ -59,7 +65,7 @@ func (d Deployment) State(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	s := State{Replicas: replicasOf(deployment), Settings: settings, Pods: pods.Items, Selector: selector.String()}
+	s := State{Replicas: replicasOf(deployment), Settings: settings, Args: operatorContainer(deployment).Args, Pods: pods.Items, Selector: selector.String()}
 	for _, p := range pods.Items {
 		if Ready(&p) {
 			s.Ready++
@@ -97,27 +103,29 @@ func (d Deployment) Scale(ctx context.Context, replicas int) error {
 	return d.patch(ctx, patch, "scale")
 }
 
-// SetTiming gives the operator other durations. Kubernetes rolls the replicas over if that changes anything.
-func (d Deployment) SetTiming(ctx context.Context, t api.Timing) error {
-	deployment, err := d.Client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+// Set makes the change, all of it in one patch. Kubernetes rolls the replicas over; if nothing differs, nothing is written.
+func (d Deployment) Set(ctx context.Context, c Change) (Changed, error) {
+	deployment, err := d.get(ctx)
 	if err != nil {
-		return fmt.Errorf("read Deployment %s/%s: %w", d.Namespace, d.Name, err)
+		return Changed{}, err
 	}
-	container := operatorContainer(deployment)
-	if container == nil {
-		return fmt.Errorf("the Deployment %s/%s has no container named %s", d.Namespace, d.Name, api.ContainerName)
-	}
-	args := container.Args
-	for flag, value := range map[string]time.Duration{
-		api.FlagLeaseDuration: t.LeaseDuration, api.FlagRenewDeadline: t.RenewDeadline, api.FlagRetryPeriod: t.RetryPeriod} {
-		args = setArg(args, flag, value.String())
-	}
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
-		"containers": []map[string]any{{"name": container.Name, "args": args}}}}}})
+	before, err := settingsOf(deployment)
 	if err != nil {
-		return err
+		return Changed{}, err
 	}
-	return d.patch(ctx, patch, "set the timing of")
+	after := c.On(before)
+	done := Changed{Before: before, After: after, Differences: before.Differences(after)}
+	if len(done.Differences) == 0 {
+		return done, nil
+	}
+	if done.Patch, err = patchArgs(rewrite(operatorContainer(deployment).Args, before, after)); err != nil {
+		return done, err
+	}
+	done.Back = Undo(done.Differences)
+	if !before.settable() {
+		done.Back = fmt.Sprintf("kubectl -n %s rollout undo deployment %s", d.Namespace, d.Name)
+	}
+	return done, d.patch(ctx, []byte(done.Patch), "change the settings of")
 }
 
 func (d Deployment) patch(ctx context.Context, patch []byte, what string) error {
@@ -129,16 +137,4 @@ func (d Deployment) patch(ctx context.Context, patch []byte, what string) error 
 		return fmt.Errorf("%s Deployment %s/%s: %w", what, d.Namespace, d.Name, err)
 	}
 	return nil
-}
-
-// setArg replaces the value of --flag=value in place, or appends it.
-func setArg(args []string, flag, value string) []string {
-	out := append([]string(nil), args...)
-	for i, a := range out {
-		if strings.HasPrefix(a, "--"+flag+"=") {
-			out[i] = "--" + flag + "=" + value
-			return out
-		}
-	}
-	return append(out, "--"+flag+"="+value)
 }

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/operator/api"
 )
 
@@ -31,45 +32,36 @@ func operatorContainer(d *appsv1.Deployment) *corev1.Container {
 	return nil
 }
 
+// Default returns what the operator takes without arguments.
+func Default() Settings {
+	return Settings{Timing: api.Default(), Election: api.ElectionPlain, Identity: api.IdentityPod, ReleaseOnCancel: true, LeaseName: api.DefaultName}
+}
+
 // settingsOf reads the operator's arguments; what is not given is what the operator itself takes.
 func settingsOf(d *appsv1.Deployment) (Settings, error) {
-	s := Settings{Timing: api.Default(), Election: api.ElectionPlain, Identity: api.IdentityPod, ReleaseOnCancel: true, LeaseName: api.DefaultName}
+	s := Default()
 	container := operatorContainer(d)
 	if container == nil {
 		return s, fmt.Errorf("the Deployment %s/%s has no container named %s", d.Namespace, d.Name, api.ContainerName)
 	}
 	var problems []error
-	for _, arg := range joined(container.Args) {
-		if err := s.take(arg, d.Namespace); err != nil {
-			problems = append(problems, fmt.Errorf("argument %s of Deployment %s/%s: %w", arg, d.Namespace, d.Name, err))
+	flags, _ := parseArgs(container.Args)
+	for _, f := range flags {
+		if err := s.take(f, d.Namespace); err != nil {
+			problems = append(problems, fmt.Errorf("argument %s of Deployment %s/%s: %w", strings.Join(f.words, " "), d.Namespace, d.Name, err))
 		}
 	}
-	return s, errors.Join(problems...)
-}
-
-// joined spells every flag as --flag=value; Go's flag package takes one dash and a value in the next argument, too.
-func joined(args []string) []string {
-	var out []string
-	for i := 0; i < len(args); i++ {
-		name := strings.TrimLeft(args[i], "-")
-		if name == args[i] || name == "" {
-			continue
-		}
-		boolean := name == api.FlagReleaseOnCancel
-		if !strings.Contains(name, "=") && !boolean && i+1 < len(args) {
-			i++
-			name += "=" + args[i]
-		}
-		out = append(out, "--"+name)
+	if len(problems) > 0 {
+		return s, &provider.Problem{Err: errors.Join(problems...), Hint: fmt.Sprintf("kubectl -n %s edit deployment %s", d.Namespace, d.Name)}
 	}
-	return out
+	return s, nil
 }
 
-// take reads one --flag=value. Flags that the lab does not depend on are left to the operator.
-func (s *Settings) take(arg, namespace string) error {
-	flag, value, given := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+// take reads one flag. Those that the lab does not depend on are left to the operator.
+func (s *Settings) take(f argument, namespace string) error {
+	value := f.value
 	var err error
-	switch flag {
+	switch f.name {
 	case api.FlagLeaseDuration:
 		s.Timing.LeaseDuration, err = time.ParseDuration(value)
 	case api.FlagRenewDeadline:
@@ -81,10 +73,7 @@ func (s *Settings) take(arg, namespace string) error {
 	case api.FlagIdentity:
 		s.Identity = value
 	case api.FlagReleaseOnCancel:
-		s.ReleaseOnCancel = true
-		if given {
-			s.ReleaseOnCancel, err = strconv.ParseBool(value)
-		}
+		s.ReleaseOnCancel, err = strconv.ParseBool(value)
 	case api.FlagLeaseName:
 		s.LeaseName = value
 	case api.FlagLeaseNamespace:

@@ -16,18 +16,19 @@ func (m *measurer) conclude() {
 	}
 	m.out.Class, m.out.Winner = m.class(), m.winner()
 	m.successor()
-	from, seen := m.out.Instant(T4)
+	from, seen := m.instant(T4)
 	if m.out.Class != Released {
-		from, seen = m.out.Instant(T3)
+		from, seen = m.instant(T3)
 	}
 	if seen {
 		gap := round(m.takeoverT - m.t0 - from)
 		m.out.LockGapSeconds = &gap
 	}
-	if t7, ok := m.out.Instant(T7); ok {
+	if t7, ok := m.instant(T7); ok {
 		m.out.GapSeconds = &t7
 	}
 	m.out.OverlapSeconds = m.overlap()
+	m.out.Terms = m.terms()
 }
 
 // disturbed voids a trial in which something else than the fault may have decided.
@@ -35,7 +36,7 @@ func (m *measurer) disturbed() {
 	switch {
 	case m.before == nil:
 		m.void("there was no Lease before the fault")
-	case PodOf(m.before.Holder) != m.fault.Pod:
+	case m.podOf(m.before.Holder) != m.fault.Pod:
 		m.void("the holder had changed before the fault: it was %q, the fault was meant for %s", m.before.Holder, m.fault.Pod)
 	case m.doomed:
 		m.void("the holder's pod was on its way out before the fault")
@@ -46,11 +47,16 @@ func (m *measurer) disturbed() {
 	case m.takeover != nil && m.takeover.LeaseDurationSeconds != m.before.LeaseDurationSeconds:
 		m.void("leaseDurationSeconds changed from %d to %d during the trial", m.before.LeaseDurationSeconds, m.takeover.LeaseDurationSeconds)
 	}
-	if t1, ok := m.out.Instant(T1); ok && t1 > lateSeconds {
+	if t1, ok := m.instant(T1); ok && t1 > lateSeconds {
 		m.void("the command took %.2f s to be accepted: the API server or the node stood still", t1)
 	}
-	if m.takeover != nil && m.out.UncertaintySeconds != nil && m.takeoverLag > lateSeconds {
-		m.void("the takeover was seen %.2f s after it was written", m.takeoverLag)
+	if lag := m.seen[T5].lag; lag != nil && *lag > lateSeconds {
+		m.void("the takeover was seen %.2f s after it was written", *lag)
+	}
+	for i, uid := range m.fault.StandbyUIDs {
+		if m.takeover != nil && i < len(m.fault.Standbys) {
+			m.stood(uid, m.fault.Standbys[i], m.takeoverT)
+		}
 	}
 	for _, hole := range m.holes {
 		if begin := hole.Seconds - hole.HoleSeconds; m.takeover == nil || begin <= m.takeoverT {
@@ -61,16 +67,16 @@ func (m *measurer) disturbed() {
 
 // successor finds when the new holder led and worked: its own events only.
 func (m *measurer) successor() {
-	if t, ok := m.leads[m.takeover.Holder]; ok {
-		m.out.InstantsSeconds[T6] = round(t - m.t0)
+	if s, ok := m.leads[m.takeover.Holder]; ok {
+		m.seen[T6] = s
 	}
-	if t, ok := m.works[m.takeover.Holder]; ok {
-		m.out.InstantsSeconds[T7] = round(t - m.t0)
+	if s, ok := m.works[m.takeover.Holder]; ok {
+		m.seen[T7] = s
 	}
 }
 
 func (m *measurer) class() Class {
-	_, released := m.out.Instant(T4)
+	_, released := m.instant(T4)
 	switch {
 	case m.leaseGone:
 		return Deleted
@@ -87,7 +93,7 @@ func (m *measurer) class() Class {
 
 // winner is empty for a holder that is none of the replicas.
 func (m *measurer) winner() Winner {
-	pod := PodOf(m.takeover.Holder)
+	pod := m.podOf(m.takeover.Holder)
 	switch {
 	case pod == m.fault.Pod:
 		return Same
@@ -109,10 +115,10 @@ func (m *measurer) overlap() *float64 {
 		longest = max(longest, m.oldLog.Sub(begun).Seconds())
 	}
 	if begun, ok := m.works[m.takeover.Holder]; ok && m.oldWrite > 0 && m.takeover.Holder != m.before.Holder {
-		longest = max(longest, m.oldWrite-begun)
+		longest = max(longest, m.oldWrite-begun.at)
 	}
 	longest = math.Max(0, round(longest))
-	_, gone := m.out.Instant(T3)
+	_, gone := m.instant(T3)
 	_, works := m.workLogs[m.takeover.Holder]
 	if longest == 0 && (!gone || !works || !m.oldLogEnds || m.oldLogHole) {
 		return nil

@@ -18,11 +18,13 @@ const (
 	LeaseGone     Kind = "lease-deleted"
 	PodSeen       Kind = "pod"
 	PodGone       Kind = "pod-deleted"
-	WorkSeen      Kind = "work"       // a leader's write on a work object
-	LogLine       Kind = "log"        // one line of a replica's log
-	LogHole       Kind = "log-hole"   // lines of this replica's log may be missing
-	LogEnded      Kind = "log-ended"  // this replica's log was read to its end
-	WatchHole     Kind = "watch-hole" // events may be missing or late; Note says of what, HoleSeconds since when
+	WorkSeen      Kind = "work"          // a leader's write on a work object
+	LeaseRequest  Kind = "lease-request" // one finished request on the Lease, from the API server's audit log
+	Deployed      Kind = "deployment"    // what the Deployment of the replicas asks for
+	LogLine       Kind = "log"           // one line of a replica's log
+	LogHole       Kind = "log-hole"      // lines of this replica's log may be missing
+	LogEnded      Kind = "log-ended"     // this replica's log was read to its end
+	WatchHole     Kind = "watch-hole"    // events may be missing or late; Note says of what, HoleSeconds since when
 	TrialEnded    Kind = "trial-ended"
 	RunEnded      Kind = "run-ended"
 )
@@ -37,12 +39,16 @@ type Event struct {
 	Kind Kind      `json:"kind"`
 	// Trial numbers the trial the event falls in, from 1; 0 is outside of any trial.
 	Trial int `json:"trial,omitempty"`
+	// Lane numbers the set of replicas the event is of, from 1, in a run with several of them; else 0.
+	Lane int `json:"lane,omitempty"`
 
 	Lease   *Lease   `json:"lease,omitempty"`
 	Pod     *Pod     `json:"pod,omitempty"`
 	Process *Process `json:"process,omitempty"`
 	Work    *Work    `json:"work,omitempty"`
 	Log     *Log     `json:"log,omitempty"`
+	Request *Request `json:"request,omitempty"`
+	Deploy  *Deploy  `json:"deployment,omitempty"`
 	Fault   *Fault   `json:"fault,omitempty"`
 	Note    string   `json:"note,omitempty"`
 	// HoleSeconds is how long before this event a hole began; 0 if it is not known.
@@ -61,8 +67,10 @@ type Lease struct {
 
 // Pod is what the API says of a replica.
 type Pod struct {
-	Name        string `json:"name"`
-	UID         string `json:"uid"`
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+	// Hostname is what the replica's process sees as its host's name, where that is not the pod's name.
+	Hostname    string `json:"hostname,omitempty"`
 	Phase       string `json:"phase"`
 	Ready       bool   `json:"ready"`
 	Terminating bool   `json:"terminating,omitempty"`
@@ -76,6 +84,8 @@ type Process struct {
 	PID      int    `json:"pid"`
 	ExitCode int    `json:"exitCode"`
 	Restarts int    `json:"restarts"`
+	// At is when the node saw it, by its clock.
+	At time.Time `json:"at,omitzero"`
 }
 
 // Work is a leader's write on a work object, as its annotations tell.
@@ -84,6 +94,25 @@ type Work struct {
 	Holder     string `json:"holder"`
 	Transition int    `json:"transition"`
 	Sequence   int64  `json:"sequence"`
+	// At is when the leader wrote it, by its clock.
+	At time.Time `json:"at,omitzero"`
+}
+
+// Request is one finished request on the Lease, as the API server's audit log tells it.
+type Request struct {
+	Verb string `json:"verb"`
+	Code int    `json:"code"` // HTTP status
+	Pod  string `json:"pod,omitempty"`
+	UID  string `json:"uid,omitempty"`
+	// Received and Answered are the API server's clock.
+	Received time.Time `json:"received"`
+	Answered time.Time `json:"answered"`
+}
+
+// Deploy is what the Deployment asks for.
+type Deploy struct {
+	Generation int64 `json:"generation"` // rises with each change of what is asked for
+	Replicas   int   `json:"replicas"`
 }
 
 // Log is a line of a replica's log.
@@ -110,4 +139,21 @@ type Fault struct {
 	StandbyUIDs []string `json:"standbyUIDs"`
 	// PhaseSeconds is the random wait drawn before the fault, in [0, 3·RetryPeriod).
 	PhaseSeconds float64 `json:"phaseSeconds"`
+	// RetryPeriodSeconds is the operator's, to tell a standby that stands still; 0 if it is not known.
+	RetryPeriodSeconds float64 `json:"retryPeriodSeconds,omitempty"`
+	// SharedClock is whether the replicas, the node and the API server read the same clock as the observer.
+	SharedClock bool `json:"sharedClock"`
+	// Foreign is whether the operator is not the lab's: its logs say nothing that is understood.
+	Foreign bool `json:"foreign,omitempty"`
+}
+
+// Lane returns the events of one lane; those of a run without lanes are lane 0.
+func Lane(events []Event, lane int) []Event {
+	var out []Event
+	for _, e := range events {
+		if e.Lane == lane {
+			out = append(out, e)
+		}
+	}
+	return out
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"academy.example/lab/operator/api"
@@ -29,14 +28,18 @@ const clockSlack = 1.1
 // that stood still. Events of a busy machine have been up to 0.3 s late.
 const lateSeconds = 1.0
 
+// longestPause is the longest pause between two polls in RetryPeriods: client-go's JitterFactor is 1.2.
+const longestPause = 2.2
+
 // mostErrors bounds how many log lines a trial keeps.
 const mostErrors = 20
 
 // Measure derives the given trial from a run's events. A trial that was disturbed, or not seen as a whole, is Unknown,
 // has a reason in Void, and no figure but its instants.
 func Measure(events []Event, trial int) Trial {
-	m := measurer{events: events, trial: trial, out: Trial{Class: Unknown, InstantsSeconds: map[string]float64{}},
-		leads: map[string]float64{}, works: map[string]float64{}, workLogs: map[string]time.Time{}, made: map[string]bool{}}
+	m := measurer{events: events, trial: trial, out: Trial{Class: Unknown, InstantsSeconds: map[string]float64{},
+		Sources: map[string]Source{}, LagsSeconds: map[string]float64{}}, seen: map[string]sighting{}, hostnames: map[string]string{},
+		leads: map[string]sighting{}, works: map[string]sighting{}, workLogs: map[string]time.Time{}, made: map[string]bool{}, polled: map[string]float64{}}
 	if !m.findFault() {
 		m.out.Void = "no fault was issued"
 		return m.out
@@ -44,6 +47,7 @@ func Measure(events []Event, trial int) Trial {
 	m.findBefore()
 	m.walk()
 	m.conclude()
+	m.tellInstants()
 	return m.out
 }
 
@@ -52,28 +56,31 @@ type measurer struct {
 	trial  int
 	out    Trial
 
-	start     int // index of the fault
+	seen      map[string]sighting // the instants
+	start     int                 // index of the fault
 	t0        float64
 	fault     Fault
-	before    *Lease  // the record just before the fault; nil if there was none
-	lastRenew float64 // arrival of the holder's last write, in run seconds
-	lags      []float64
-	restarts  int  // of the target's container, before the fault
-	doomed    bool // the target was on its way out before the fault
-	refused   bool // the target's writes were refused before the fault
+	before    *Lease    // the record just before the fault; nil if there was none
+	lastRenew float64   // arrival of the holder's last write, in run seconds
+	lags      []float64 // arrival − renewTime of the renewals before the fault
+	deploy    *Deploy   // what the Deployment asked for before the fault
+	restarts  int       // of the target's container, before the fault
+	doomed    bool      // the target was on its way out before the fault
+	refused   bool      // the target's writes were refused before the fault
 
 	accepted  bool
 	restarted bool // the target's process was started again
 	leaseGone bool
 	takeover  *Lease
 	takeoverT float64
-	// takeoverLag is arrival − renewTime of the takeover; it means something only where the clocks are one.
-	takeoverLag float64
-	made        map[string]bool      // pods first seen after the fault
-	leads       map[string]float64   // identity → arrival of its "started leading"
-	works       map[string]float64   // identity → arrival of its first work
-	workLogs    map[string]time.Time // identity → log time of its first reconcile
-	holes       []Event
+	hostnames map[string]string    // hostname → pod, where they differ
+	made      map[string]bool      // pods first seen after the fault
+	leads     map[string]sighting  // identity → its "started leading"
+	works     map[string]sighting  // identity → its first work
+	workLogs  map[string]time.Time // identity → log time of its first reconcile
+	polled    map[string]float64   // standby UID → arrival of its last poll
+	requests  []request
+	holes     []Event
 
 	oldLog     time.Time // the old leader's last reconcile, by its own clock
 	oldWrite   float64   // arrival of the old leader's last write
@@ -93,48 +100,6 @@ func (m *measurer) findFault() bool {
 	return false
 }
 
-// findBefore reads the state just before the fault: the holder, its last renewal and how late renewals arrive.
-func (m *measurer) findBefore() {
-	for _, e := range m.events[:m.start] {
-		switch {
-		case e.Kind == LeaseSeen && e.Lease != nil:
-			m.before, m.lastRenew = e.Lease, e.Seconds
-			if !e.Lease.RenewTime.IsZero() {
-				m.lags = append(m.lags, e.Wall.Sub(e.Lease.RenewTime).Seconds())
-			}
-		case e.Kind == LeaseGone:
-			m.before = nil
-		case e.Kind == PodSeen && e.Pod != nil && e.Pod.UID == m.fault.UID:
-			m.restarts, m.doomed = e.Pod.Restarts, e.Pod.Terminating
-		case e.Kind == PodGone && e.Pod != nil && e.Pod.UID == m.fault.UID:
-			m.doomed = true
-		case e.Kind == LogLine && e.Log != nil && e.Log.UID == m.fault.UID && e.Log.Message == api.MessageReconcile:
-			m.oldLog, m.oldLogHole = e.Log.Time, false
-		case e.Kind == LogHole && e.Log != nil && e.Log.UID == m.fault.UID:
-			m.oldLogHole = true
-		case e.Kind == LogLine && e.Log != nil && e.Log.UID == m.fault.UID && e.Log.Message == api.MessageWriteRefused:
-			m.refused = true
-		}
-	}
-	if m.before != nil {
-		m.out.HolderBefore, m.out.TransitionsBefore = m.before.Holder, m.before.Transitions
-	}
-	m.out.UncertaintySeconds = lagBound(m.lags)
-}
-
-// lagBound is the 95th percentile of the last renewals' arrival lag; nil if clocks differ or too few were seen.
-func lagBound(lags []float64) *float64 {
-	if len(lags) < 3 {
-		return nil
-	}
-	recent := slices.Sorted(slices.Values(lags[max(1, len(lags)-40):])) // the first is the state at list time, not an arrival
-	bound := recent[(len(recent)*95)/100]
-	if recent[0] < 0 || bound > 5 {
-		return nil // another host's clock
-	}
-	return &bound
-}
-
 func (m *measurer) walk() {
 	for _, e := range m.events[m.start+1:] {
 		if e.Kind == TrialEnded && e.Trial == m.trial {
@@ -143,7 +108,7 @@ func (m *measurer) walk() {
 		switch e.Kind {
 		case FaultAccepted:
 			m.accepted = true
-			m.set(T1, e)
+			m.set(T1, e, SourceCommand, time.Time{})
 		case ProcessGone, ProcessUp:
 			m.process(e)
 		case PodSeen, PodGone:
@@ -156,17 +121,28 @@ func (m *measurer) walk() {
 			m.work(e)
 		case LogLine, LogHole, LogEnded:
 			m.log(e)
+		case LeaseRequest:
+			m.request(e)
+			if e.Request != nil && e.Request.Verb == "get" {
+				m.poll(e.Request.UID, e.Request.Pod, e.Seconds)
+			}
+		case Deployed:
+			m.deployed(e)
 		case WatchHole:
 			m.holes = append(m.holes, e)
 		}
 	}
 }
 
-// set records the first sighting of an instant.
-func (m *measurer) set(name string, e Event) {
-	if _, seen := m.out.InstantsSeconds[name]; !seen {
-		m.out.InstantsSeconds[name] = round(e.Seconds - m.t0)
-	}
+// set records the first sighting of an instant; written is the source's own time, zero if it told none.
+func (m *measurer) set(name string, e Event, source Source, written time.Time) {
+	first(m.seen, name, m.sight(e, source, written))
+}
+
+// instant returns when an instant was seen, in seconds after T0.
+func (m *measurer) instant(name string) (float64, bool) {
+	s, seen := m.seen[name]
+	return round(s.at - m.t0), seen
 }
 
 // void gives the trial up; the first reason stays.
@@ -182,7 +158,7 @@ func (m *measurer) process(e Event) {
 	case e.Process.UID != m.fault.UID:
 		m.standbyLost(e.Kind == ProcessGone, e.Process.UID, e.Process.Pod)
 	case e.Kind == ProcessGone:
-		m.set(T3, e)
+		m.set(T3, e, SourceNode, e.Process.At)
 	default:
 		m.restart()
 	}
@@ -201,13 +177,15 @@ func (m *measurer) restart() {
 
 func (m *measurer) pod(e Event) {
 	switch {
-	case e.Pod == nil:
+	case e.Pod == nil || !m.named(e.Pod):
 	case e.Pod.UID == m.fault.UID:
 		if e.Kind == PodSeen && e.Pod.Restarts > m.restarts {
 			m.restart()
 		}
 	case slices.Contains(m.fault.StandbyUIDs, e.Pod.UID):
 		m.standbyLost(e.Kind == PodGone || e.Pod.Terminating, e.Pod.UID, e.Pod.Name)
+	case m.made[e.Pod.Name] && (e.Kind == PodGone || e.Pod.Terminating) && m.takeover == nil:
+		m.void("the replacement %s was taken away before the Lease had a new holder", e.Pod.Name)
 	case m.takeover == nil && !m.made[e.Pod.Name]:
 		m.made[e.Pod.Name] = true
 		if len(m.made) > 1 {
@@ -225,23 +203,66 @@ func (m *measurer) standbyLost(lost bool, uid, name string) {
 	}
 }
 
+// named remembers a pod's hostname where it is another name; it is always true.
+func (m *measurer) named(p *Pod) bool {
+	if p.Hostname != "" {
+		m.hostnames[p.Hostname] = p.Name
+	}
+	return true
+}
+
+// podOf returns the name of the pod that an identity is of.
+func (m *measurer) podOf(identity string) string {
+	name := PodOf(identity)
+	if pod, known := m.hostnames[name]; known {
+		return pod
+	}
+	return name
+}
+
+// deployed voids a trial during which somebody asked for something else: a rollout or another number of replicas.
+func (m *measurer) deployed(e Event) {
+	if e.Deploy == nil || m.takeover != nil || m.deploy == nil || e.Deploy.Generation == m.deploy.Generation {
+		return
+	}
+	m.void("the Deployment was changed before the Lease had a new holder (generation %d to %d, replicas %d to %d)",
+		m.deploy.Generation, e.Deploy.Generation, m.deploy.Replicas, e.Deploy.Replicas)
+}
+
+// poll voids a trial in which a standby did not poll for longer than client-go ever waits: it stood still.
+func (m *measurer) poll(uid, pod string, at float64) {
+	if m.takeover == nil && slices.Contains(m.fault.StandbyUIDs, uid) {
+		m.stood(uid, pod, at)
+		m.polled[uid] = at
+	}
+}
+
+// stood compares a standby's pause until now with the longest that the protocol knows.
+func (m *measurer) stood(uid, pod string, now float64) {
+	last, known := m.polled[uid]
+	longest := longestPause*m.fault.RetryPeriodSeconds + lateSeconds
+	if known && m.fault.RetryPeriodSeconds > 0 && now-last > longest {
+		m.void("standby %s did not poll for %.1f s, longer than RetryPeriod allows (%.1f s): it stood still", pod, now-last, longest-lateSeconds)
+	}
+}
+
 func (m *measurer) lease(e Event) {
 	if e.Lease == nil || m.takeover != nil {
 		return
 	}
 	if e.Lease.Holder == "" {
-		m.set(T4, e)
+		m.set(T4, e, SourceLease, e.Lease.RenewTime)
 		return
 	}
-	_, released := m.out.Instant(T4)
+	_, released := m.instant(T4)
 	if m.before != nil && e.Lease.Holder == m.before.Holder && !released && !m.restarted && !m.leaseGone {
 		m.foreign(e)
 		m.lastRenew = e.Seconds
 		return
 	}
-	m.set(T5, e)
+	m.set(T5, e, SourceLease, e.Lease.RenewTime)
 	lease := *e.Lease
-	m.takeover, m.takeoverT, m.takeoverLag = &lease, e.Seconds, e.Wall.Sub(lease.RenewTime).Seconds()
+	m.takeover, m.takeoverT = &lease, e.Seconds
 	m.out.HolderAfter, m.out.TransitionsAfter = &lease.Holder, &lease.Transitions
 }
 
@@ -250,7 +271,7 @@ func (m *measurer) foreign(e Event) {
 	if e.Lease.LeaseDurationSeconds != m.before.LeaseDurationSeconds {
 		m.void("leaseDurationSeconds was changed to %d during the trial", e.Lease.LeaseDurationSeconds)
 	}
-	if gone, ok := m.out.Instant(T3); ok && e.Seconds-m.t0 > gone+lateSeconds {
+	if gone, ok := m.instant(T3); ok && e.Seconds-m.t0 > gone+lateSeconds {
 		m.void("the Lease was written in the old holder's name after its process was gone")
 	}
 }
@@ -259,7 +280,7 @@ func (m *measurer) work(e Event) {
 	if e.Work == nil {
 		return
 	}
-	first(m.works, e.Work.Holder, e.Seconds)
+	first(m.works, e.Work.Holder, m.sight(e, SourceWork, e.Work.At))
 	if m.before != nil && e.Work.Holder == m.before.Holder && !m.restarted {
 		m.oldWrite = e.Seconds
 	}
@@ -287,13 +308,15 @@ func (m *measurer) log(e Event) {
 	switch l.Message {
 	case api.MessageStarted:
 		if m.made[l.Pod] && m.out.ReplacementStartSeconds == nil {
-			after := round(e.Seconds - m.t0)
+			after := round(m.sight(e, SourceLog, l.Time).own - m.t0)
 			m.out.ReplacementStartSeconds = &after
 		}
+	case api.MessageAttempt:
+		m.poll(l.UID, l.Pod, e.Seconds)
 	case api.MessageStartedLead:
-		first(m.leads, identity, e.Seconds)
+		first(m.leads, identity, m.sight(e, SourceLog, l.Time))
 	case api.MessageReconcile:
-		first(m.works, identity, e.Seconds)
+		first(m.works, identity, m.sight(e, SourceLog, l.Time))
 		first(m.workLogs, identity, l.Time)
 	}
 }
@@ -307,7 +330,7 @@ func (m *measurer) oldLine(e Event) {
 	case e.Log.Message == api.MessageReconcile && e.Log.Time.After(m.oldLog):
 		m.oldLog = e.Log.Time
 	case e.Log.Message == api.MessageSignal:
-		m.set(T2, e)
+		m.set(T2, e, SourceLog, e.Log.Time)
 	}
 }
 
@@ -316,12 +339,6 @@ func first[T any](values map[string]T, key string, value T) {
 	if _, seen := values[key]; !seen {
 		values[key] = value
 	}
-}
-
-// PodOf returns the pod's name in an identity: client-go's and controller-runtime's convention is name_uuid.
-func PodOf(identity string) string {
-	name, _, _ := strings.Cut(identity, "_")
-	return name
 }
 
 // round keeps microseconds, so that the record does not pretend to more.

@@ -12,6 +12,7 @@ import (
 type script struct {
 	events []Event
 	trial  int
+	retry  float64
 }
 
 var epoch = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
@@ -33,12 +34,12 @@ func (s *script) log(t float64, pod, message string) *script {
 }
 
 func (s *script) process(t float64, kind Kind, pod string) *script {
-	return s.add(t, Event{Kind: kind, Process: &Process{Pod: pod, UID: pod + "-uid"}})
+	return s.add(t, Event{Kind: kind, Process: &Process{Pod: pod, UID: pod + "-uid", At: wall(t - 0.002)}})
 }
 
 func (s *script) fault(t float64, mode string) *script {
 	s.trial = 1
-	return s.add(t, Event{Kind: FaultIssued, Fault: &Fault{Mode: mode, Pod: "old", UID: "old-uid", Standbys: []string{"other"}, StandbyUIDs: []string{"other-uid"}}}).
+	return s.add(t, Event{Kind: FaultIssued, Fault: &Fault{Mode: mode, Pod: "old", UID: "old-uid", Standbys: []string{"other"}, StandbyUIDs: []string{"other-uid"}, SharedClock: true, RetryPeriodSeconds: s.retry}}).
 		add(t, Event{Kind: FaultAccepted})
 }
 
@@ -53,6 +54,21 @@ func (s *script) pod(t float64, kind Kind, name string, terminating bool) *scrip
 
 func (s *script) work(t float64, holder string) *script {
 	return s.add(t, Event{Kind: WorkSeen, Work: &Work{Holder: holder}})
+}
+
+func (s *script) deploy(t float64, generation int64, replicas int) *script {
+	return s.add(t, Event{Kind: Deployed, Deploy: &Deploy{Generation: generation, Replicas: replicas}})
+}
+
+// polling is the RetryPeriod that the next fault knows.
+func (s *script) polling(seconds float64) *script {
+	s.retry = seconds
+	return s
+}
+
+// request is a pod's request on the Lease that took two milliseconds, logged at once.
+func (s *script) request(t float64, pod, verb string) *script {
+	return s.add(t+0.05, Event{Kind: LeaseRequest, Request: &Request{Verb: verb, Code: 200, Pod: pod, UID: pod + "-uid", Received: wall(t), Answered: wall(t + 0.002)}})
 }
 
 // steady is ten seconds of a healthy leader that renews every two seconds and works.
@@ -179,6 +195,11 @@ func TestMeasure_ADisturbedTrialIsUnknownAndHasNoFigure(t *testing.T) {
 		"a rollout":                    {taken(steady().fault(9, "kill").end(9.01).pod(10, PodSeen, "new", false).pod(11, PodSeen, "newer", false)), "more pods than one replacement"},
 		"not accepted": {taken((&script{events: steady().events, trial: 1}).
 			add(9, Event{Kind: FaultIssued, Fault: &Fault{Mode: "kill", Pod: "old", UID: "old-uid", Standbys: []string{"other"}}})), "not accepted"},
+		"another generation": {taken(steady().deploy(8, 3, 2).fault(9, "kill").end(9.01).deploy(12, 4, 2)), "generation 3 to 4"},
+		"a replacement that is taken away": {taken(steady().fault(9, "kill").end(9.01).pod(10, PodSeen, "new", false).pod(12, PodSeen, "new", true)),
+			"replacement new was taken away"},
+		"a standby that stood still":            {taken(steady().polling(2).fault(9, "kill").end(9.01).log(10, "other", api.MessageAttempt).log(20, "other", api.MessageAttempt)), "did not poll for 10.0 s"},
+		"a standby that stood still to the end": {taken(steady().polling(2).fault(9, "kill").end(9.01).log(10, "other", api.MessageAttempt)), "did not poll for 14.0 s"},
 		"another timing": {steady().fault(9, "kill").end(9.01).
 			add(15, Event{Kind: LeaseSeen, Lease: &Lease{Holder: "other", LeaseDurationSeconds: 5, Transitions: 4}}).log(15.1, "other", api.MessageReconcile), "changed from 15 to 5"},
 	} {
@@ -206,31 +227,9 @@ func TestMeasure_ARecordThatBeginsWithTheFault(t *testing.T) {
 	}
 }
 
-func TestMeasure_Uncertainty(t *testing.T) {
-	got := Measure(steady().fault(9, "kill").events, 1)
-	figure(t, "uncertainty", got.UncertaintySeconds, 0.004) // what the script's renewals lag
-	far := steady()
-	for i := range far.events {
-		if l := far.events[i].Lease; l != nil {
-			l.RenewTime = l.RenewTime.Add(time.Hour)
-		}
-	}
-	if got := Measure(far.fault(9, "kill").events, 1); got.UncertaintySeconds != nil {
-		t.Errorf("renewals from a clock an hour ahead: got ±%.3f s, want none", *got.UncertaintySeconds)
-	}
-}
-
 func TestMeasure_EndsWithTheTrial(t *testing.T) {
 	s := steady().fault(9, "kill").add(20, Event{Kind: TrialEnded}).lease(24, "other", 4)
 	if got := Measure(s.events, 1); got.Class != Unknown {
 		t.Errorf("a takeover after the end of the trial: got %s, want unknown", got.Class)
-	}
-}
-
-func TestPodOf(t *testing.T) {
-	for identity, want := range map[string]string{"pod-a": "pod-a", "pod-a_1b2c": "pod-a", "": ""} {
-		if got := PodOf(identity); got != want {
-			t.Errorf("PodOf(%q): got %q, want %q", identity, got, want)
-		}
 	}
 }

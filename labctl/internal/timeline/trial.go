@@ -47,12 +47,21 @@ type Trial struct {
 	LockGapSeconds *float64 `json:"lockGapSeconds"`
 	// OverlapSeconds is how long the old leader worked beside the new one: 0 if seen to be none, nil if it could not be seen.
 	OverlapSeconds *float64 `json:"overlapSeconds"`
-	// UncertaintySeconds is how late the Lease's events arrive: the 95th percentile of arrival − renewTime of the renewals
-	// before the fault. It says nothing of instants that come from logs. It needs one wall clock for the replicas and the
-	// observer, and is nil otherwise, and with fewer than two renewals.
+	// UncertaintySeconds is how far LockGapSeconds may be off: how late the later of its two instants was seen, after its source
+	// wrote it down. Where replicas and observer do not share a clock it is how much later than the quickest renewals other ones
+	// arrive (95th percentile). Nil if it is not known.
 	UncertaintySeconds *float64 `json:"uncertaintySeconds"`
-	PhaseSeconds       float64  `json:"phaseSeconds"`
-	Standbys           int      `json:"standbys"`
+	// GapUncertaintySeconds is the same of GapSeconds: how late T7 was seen. T0 is labctl's own and exact.
+	GapUncertaintySeconds *float64 `json:"gapUncertaintySeconds"`
+	// OverlapUncertaintySeconds is the resolution of the work that is seen: one tick at either end.
+	OverlapUncertaintySeconds *float64 `json:"overlapUncertaintySeconds"`
+	// ClockOffsetSeconds is how far the holder's clock is behind the observer's, and the quickest delivery together; nil where
+	// the clock is one.
+	ClockOffsetSeconds *float64 `json:"clockOffsetSeconds"`
+	// Terms takes the lock gap apart; nil without the API server's audit log.
+	Terms        *Terms  `json:"terms"`
+	PhaseSeconds float64 `json:"phaseSeconds"`
+	Standbys     int     `json:"standbys"`
 	// ReplacementStartSeconds is when the replacement's first log line came, after T0.
 	ReplacementStartSeconds *float64  `json:"replacementStartSeconds"`
 	HolderBefore            string    `json:"holderBefore"`
@@ -62,7 +71,12 @@ type Trial struct {
 	WallT0                  time.Time `json:"wallT0"`
 	// InstantsSeconds holds T1 … T7 in seconds after T0, those that were seen.
 	InstantsSeconds map[string]float64 `json:"instantsSeconds"`
-	Kubectl         string             `json:"kubectl,omitempty"`
+	// Sources says who told each instant, and LagsSeconds how late: arrival − the source's own time, where the clock is one.
+	Sources     map[string]Source  `json:"sources"`
+	LagsSeconds map[string]float64 `json:"lagsSeconds"`
+	// Lane is the set of replicas it was done to, from 1; 0 if there was one.
+	Lane    int    `json:"lane,omitempty"`
+	Kubectl string `json:"kubectl,omitempty"`
 	// Void says why the trial must not be counted; empty for a good one.
 	Void string `json:"void,omitempty"`
 	// Errors are the warnings and errors that the replicas logged during the trial.

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	tick = 100 * time.Millisecond
+	tick = api.WorkTick
 	// stall is how late a tick may be before the watchdog calls the loop dead. A frozen process that runs again ticks
 	// within milliseconds, so only a loop that is truly stuck stays beyond it.
 	stall = 5 * time.Second

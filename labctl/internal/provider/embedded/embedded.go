@@ -39,6 +39,8 @@ var (
 	_ provider.Provider       = Provider{}
 	_ provider.Signaler       = Provider{}
 	_ provider.ProcessWatcher = Provider{}
+	_ provider.Auditor        = Provider{}
+	_ provider.NodeProber     = Provider{}
 )
 
 // Name is "embedded".
@@ -85,6 +87,7 @@ type record struct {
 	Server                 string  `json:"server"`
 	Kubeconfig             string  `json:"kubeconfig"`
 	NodeSocket             string  `json:"nodeSocket"`
+	AuditLog               string  `json:"auditLog"`
 	PodStartLatencySeconds float64 `json:"podStartLatencySeconds"`
 	Kubernetes             string  `json:"kubernetes"`
 	Children               map[string]struct {
@@ -95,7 +98,7 @@ type record struct {
 func (r record) cluster(p paths) provider.Cluster {
 	return provider.Cluster{
 		Name: r.Name, Provider: "embedded", Server: r.Server, Kubeconfig: r.Kubeconfig, Kubernetes: r.Kubernetes,
-		PodStartLatency: time.Duration(r.PodStartLatencySeconds * float64(time.Second)), StateDir: p.state,
+		PodStartLatency: time.Duration(r.PodStartLatencySeconds * float64(time.Second)), StateDir: p.state, SharedClock: true,
 	}
 }
 

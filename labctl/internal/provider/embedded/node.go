@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"academy.example/lab/labctl/internal/provider"
 )
@@ -71,13 +72,14 @@ func (p Provider) Kill(ctx context.Context, cluster provider.Cluster, podUID str
 
 // nodeEvent is one line of the node's event stream.
 type nodeEvent struct {
-	Type      string `json:"type"`
-	UID       string `json:"uid"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	PID       int    `json:"pid"`
-	Restarts  int    `json:"restartCount"`
-	ExitCode  int    `json:"exitCode"`
+	Type      string    `json:"type"`
+	UID       string    `json:"uid"`
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	PID       int       `json:"pid"`
+	Restarts  int       `json:"restartCount"`
+	ExitCode  int       `json:"exitCode"`
+	Wall      time.Time `json:"wall"`
 }
 
 // WatchProcesses follows the node's event stream.
@@ -110,11 +112,33 @@ func (p Provider) WatchProcesses(ctx context.Context, cluster provider.Cluster, 
 			ready()
 		case "started", "exited":
 			on(provider.ProcessEvent{Started: e.Type == "started", UID: e.UID, Namespace: e.Namespace, Pod: e.Name,
-				PID: e.PID, Restarts: e.Restarts, ExitCode: e.ExitCode})
+				PID: e.PID, Restarts: e.Restarts, ExitCode: e.ExitCode, At: e.Wall})
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("watch the node's processes: %w", err)
 	}
 	return fmt.Errorf("watch the node's processes: %w", io.ErrUnexpectedEOF)
+}
+
+// ProbeNode asks the node for its pods.
+func (p Provider) ProbeNode(ctx context.Context, cluster provider.Cluster) error {
+	client, err := nodeClient(cluster)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://node/v1/pods", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask the node: %w", err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("ask the node: it answered %s", answer.Status)
+	}
+	return nil
 }

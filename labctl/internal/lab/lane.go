@@ -1,0 +1,113 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/replica"
+)
+
+// labelLane marks the namespaces of lanes, so that what a killed run left is found.
+const labelLane = "academy.example/lane"
+
+// makeLanes makes the run's lanes. The returned function removes what was made, also after an error.
+func (r *run) makeLanes(ctx context.Context, l *Lab, state replica.State) (remove func(), err error) {
+	if err := l.removeLanes(ctx); err != nil { // this run is alone, so whatever there is was left by one that was killed
+		return func() {}, err
+	}
+	if r.options.Lanes <= 1 {
+		r.lanes = []*lane{r.newLane(l, 0, state)}
+		return func() {}, nil
+	}
+	l.Say(fmt.Sprintf("making %d lanes, each with %d replicas and a Lease of its own", r.options.Lanes, state.Replicas))
+	var making sync.WaitGroup
+	lanes, errs := make([]*lane, r.options.Lanes), make([]error, r.options.Lanes)
+	for i := range lanes {
+		making.Go(func() { lanes[i], errs[i] = r.makeLane(ctx, l, i+1, state) })
+	}
+	making.Wait()
+	r.lanes = lanes
+	remove = func() {
+		removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
+		defer cancel()
+		if err := l.removeLanes(removing); err != nil {
+			l.Say("the lanes were not removed: " + err.Error() + " (labctl down removes them with the lab)")
+		}
+	}
+	return remove, errors.Join(errs...)
+}
+
+// newLane is a lane on a lab's operator.
+func (r *run) newLane(l *Lab, number int, state replica.State) *lane {
+	made := &lane{run: r, number: number, lab: l, settings: state.Settings, replicas: state.Replicas, view: newView(),
+		random: rand.New(rand.NewPCG(r.options.Seed, r.options.Seed+uint64(number)))}
+	made.target = replica.Target{Deployment: l.Deployment, Cluster: l.Cluster}
+	made.target.Signaler, _ = l.Provider.(provider.Signaler)
+	made.observer = l.observer(state, number, r.start)
+	made.observer.Listen(made.view.on)
+	return made
+}
+
+// makeLane applies the operator's manifests in a namespace of the lane's own and waits for a leader.
+func (r *run) makeLane(ctx context.Context, l *Lab, number int, state replica.State) (*lane, error) {
+	own := *l
+	own.Deployment.Namespace = fmt.Sprintf("academy-lane-%d", number)
+	own.Say = func(string) {} // what each lane waits for at its start is of no interest
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own.Deployment.Namespace, Labels: map[string]string{labelLane: fmt.Sprint(number)}}}
+	_, err := l.Client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	if err == nil {
+		err = replica.ApplyIn(ctx, l.config, r.options.Manifests, own.Deployment.Namespace, state)
+	}
+	if err == nil {
+		err = own.WaitLed(ctx)
+	}
+	if err == nil {
+		state, err = own.Deployment.State(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make lane %d: %w", number, err)
+	}
+	own.Say = l.Say
+	return r.newLane(&own, number, state), nil
+}
+
+// removeLimit bounds the removal of lanes: each pod may take its grace, and usually takes a second.
+const removeLimit = 45 * time.Second
+
+// removeLanes removes every lane's namespace and waits until they are gone.
+func (l *Lab) removeLanes(ctx context.Context) error {
+	namespaces := l.Client.CoreV1().Namespaces()
+	for said := false; ; {
+		list, err := namespaces.List(ctx, metav1.ListOptions{LabelSelector: labelLane})
+		if err != nil {
+			return fmt.Errorf("list the lanes: %w", err)
+		}
+		if len(list.Items) == 0 {
+			return nil
+		}
+		if !said {
+			said = true
+			l.Say(fmt.Sprintf("removing %d lanes", len(list.Items)))
+		}
+		for _, n := range list.Items {
+			if n.DeletionTimestamp != nil {
+				continue
+			}
+			if err := namespaces.Delete(ctx, n.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("remove lane %s: %w", n.Name, err)
+			}
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/gap"
+	"academy.example/lab/labctl/internal/observe"
+	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/replica"
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+// lane is one set of replicas with its Lease, on which trials are done one after the other.
+type lane struct {
+	run      *run
+	number   int // from 1; 0 if it is the only one
+	lab      *Lab
+	settings replica.Settings
+	replicas int
+	observer *observe.Observer
+	view     *view
+	target   replica.Target
+	random   *rand.Rand
+}
+
+// say tells what the lane waits for.
+func (l *lane) say(text string) {
+	if l.number > 0 {
+		text = fmt.Sprintf("lane %d: %s", l.number, text)
+	}
+	l.lab.Say(text)
+}
+
+// work does trials until the queue is empty, and leaves the replicas ready.
+func (l *lane) work(ctx context.Context, queue <-chan fault.Mode) error {
+	watching, stop := context.WithCancel(ctx)
+	wait, err := l.observer.Start(watching)
+	defer func() { stop(); wait() }()
+	if err != nil {
+		return err
+	}
+	for mode := range queue {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := l.trial(ctx, mode); err != nil {
+			return err
+		}
+	}
+	if l.number > 0 {
+		return nil // it will be removed
+	}
+	return l.lab.WaitLed(ctx)
+}
+
+// settleLimit bounds the waiting before a trial beside the timing's own share.
+const settleLimit = 2 * time.Minute
+
+// trial does one: settle, random phase, fault, watch. A trial that was begun is kept, whatever ends it.
+func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
+	s, phase, err := l.poise(ctx)
+	if err != nil {
+		return err
+	}
+	n := l.run.next()
+	d, _ := fault.Describe(mode)
+	issued := timeline.Fault{Mode: string(mode), Pod: s.holder.Name, UID: s.holder.UID, PhaseSeconds: phase.Seconds(),
+		Kubectl: d.KubectlLine(l.lab.Deployment.Namespace, s.holder.Name), Standbys: []string{}, StandbyUIDs: []string{},
+		RetryPeriodSeconds: l.settings.Timing.RetryPeriod.Seconds(), SharedClock: l.lab.Cluster.SharedClock}
+	for _, p := range s.standbys {
+		issued.Standbys = append(issued.Standbys, p.Name)
+		issued.StandbyUIDs = append(issued.StandbyUIDs, p.UID)
+	}
+	limit := l.limit(mode, len(s.standbys))
+	l.say(fmt.Sprintf("trial %d: %s; waiting for a successor (at most %s)", n, mode, limit.Round(time.Second)))
+	l.observer.SetTrial(n)
+	l.observer.Emit(timeline.Event{Kind: timeline.FaultIssued, Fault: &issued})
+	err = fault.Inject(ctx, mode, l.target, fault.Pod{Name: s.holder.Name, UID: s.holder.UID})
+	switch {
+	case errors.Is(err, fault.ErrGone):
+		l.say(fmt.Sprintf("trial %d: %v; it does not count", n, err))
+		err = nil // somebody was quicker; the trial says that nothing was accepted
+	case err == nil:
+		l.observer.Emit(timeline.Event{Kind: timeline.FaultAccepted})
+		err = l.watch(ctx, n, limit)
+	}
+	measured := l.view.measure(n)
+	measured.Lane = l.number
+	l.observer.Emit(timeline.Event{Kind: timeline.TrialEnded})
+	l.observer.SetTrial(0)
+	return errors.Join(err, l.run.done(n, measured))
+}
+
+// poise waits until the lab is settled and then for a random while, again if the lab did not stay settled meanwhile.
+// What settles a lab is often the standby's poll, so a fault right after it would meet the longest pause before the next:
+// one such pause is waited out, and then a uniform share of three RetryPeriods. Simulated, the standby's next poll then
+// comes as at any random moment: the largest difference of the two distributions is 0.01.
+func (l *lane) poise(ctx context.Context) (scene, time.Duration, error) {
+	for {
+		if _, err := l.settle(ctx); err != nil {
+			return scene{}, 0, err
+		}
+		phase := time.Duration(3 * l.random.Float64() * float64(l.settings.Timing.RetryPeriod))
+		wait := pollPause(l.settings.Timing) + phase
+		l.say(fmt.Sprintf("settled; a random wait before the fault (%.1f s)", wait.Seconds()))
+		if err := sleep(ctx, wait); err != nil {
+			return scene{}, 0, err
+		}
+		if s, missing := l.view.settled(l.replicas, l.settings.Timing, l.observer.Now()); missing == "" {
+			return s, phase, nil
+		}
+	}
+}
+
+// limit is how long a successor is waited for: what the model allows, twice the tolerances and a slow start.
+func (l *lane) limit(mode fault.Mode, standbys int) time.Duration {
+	in := l.run.header.Input(mode, standbys)
+	p := gap.PredictClass(in, timeline.Expired) // the longest: a release may fail
+	return time.Duration(p.MaxSeconds*float64(time.Second)) + 20*time.Second
+}
+
+// settle waits until a trial may begin, replacing pods whose container was restarted.
+func (l *lane) settle(ctx context.Context) (scene, error) {
+	limit := settleLimit + l.settings.Timing.LeaseDuration + 5*l.settings.Timing.RetryPeriod
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	again := time.NewTicker(time.Second) // a renewal that stays away is no event
+	defer again.Stop()
+	said, replaced := "", map[string]bool{}
+	for {
+		next := l.view.next()
+		if pod, ok := l.view.restarted(l.replicas); ok && !replaced[pod.UID] {
+			l.say("replacing " + pod.Name + ", whose container was restarted, so that back-off decides nothing")
+			if err := l.target.Delete(ctx, fault.Pod{Name: pod.Name, UID: pod.UID}, false); err != nil && !errors.Is(err, fault.ErrGone) {
+				return scene{}, err
+			}
+			replaced[pod.UID] = true
+		}
+		s, missing := l.view.settled(l.replicas, l.settings.Timing, l.observer.Now())
+		if missing == "" {
+			return s, nil
+		}
+		if missing != said {
+			said = missing
+			l.say(fmt.Sprintf("waiting %s (at most %s)", missing, limit))
+		}
+		select {
+		case <-next:
+		case <-again.C:
+		case err := <-l.observer.Failed():
+			return scene{}, err
+		case <-deadline.C:
+			return scene{}, &provider.Problem{Err: fmt.Errorf("the lab did not settle within %s: waiting %s", limit, missing), Hint: "labctl status"}
+		case <-ctx.Done():
+			return scene{}, ctx.Err()
+		}
+	}
+}
+
+// tailAfter is how long what belongs to a trial is waited for after the successor works: the old process's end, the
+// successor's log, the requests. lagAfter is how long more is listened in any case: a probe tells an API server that stood
+// still only after it answers again.
+const (
+	tailAfter = 3 * time.Second
+	lagAfter  = 600 * time.Millisecond
+)
+
+// watch waits until the trial is complete, or the limit.
+func (l *lane) watch(ctx context.Context, n int, limit time.Duration) error {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	var tail, lag <-chan time.Time
+	for {
+		next := l.view.next()
+		t := l.view.measure(n)
+		if tail == nil && t.Complete() {
+			tail = time.After(tailAfter)
+		}
+		if lag == nil && tail != nil && l.whole(t) {
+			lag = time.After(lagAfter)
+		}
+		select {
+		case <-next:
+		case <-lag:
+			return nil
+		case <-tail:
+			return nil
+		case <-deadline.C:
+			return nil // the trial says itself what was not seen
+		case err := <-l.observer.Failed():
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// whole reports whether all that can be seen of a complete trial was seen.
+func (l *lane) whole(t timeline.Trial) bool {
+	_, gone := t.Instant(timeline.T3)
+	_, leads := t.Instant(timeline.T6)
+	_, audits := l.lab.Provider.(provider.Auditor)
+	termed := t.Terms != nil || !audits || t.Class == timeline.SameIdentity
+	return gone && leads && t.OverlapSeconds != nil && termed
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

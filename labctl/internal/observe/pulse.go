@@ -1,0 +1,94 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Probe asks a part of the cluster for a sign of life.
+type Probe struct {
+	What string
+	Ask  func(ctx context.Context) error
+}
+
+// A part that did not answer for longer than pulseLate may have held up what a trial waits for.
+const (
+	pulseEvery = 250 * time.Millisecond
+	pulseLate  = time.Second
+	pulseLimit = 10 * time.Second
+)
+
+// apiProbe reads the Lease, which takes the API server and its store.
+func (o *Observer) apiProbe() Probe {
+	return Probe{What: "the API server", Ask: func(ctx context.Context) error {
+		_, err := o.config.Client.CoordinationV1().Leases(o.config.Namespace).Get(ctx, o.config.Lease, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil // it answered
+		}
+		return err
+	}}
+}
+
+// pulse asks again and again, and records a hole when there was no answer for a while: on the next answer, or when the
+// watching ends without one.
+func (o *Observer) pulse(ctx context.Context, p Probe) {
+	answered := time.Now()
+	missed := func() {
+		if away := time.Since(answered); away > pulseLate+pulseEvery {
+			o.hole(p.What+" did not answer", away)
+		}
+	}
+	defer missed()
+	for pause(ctx, pulseEvery) {
+		asking, cancel := context.WithTimeout(ctx, pulseLimit)
+		err := p.Ask(asking)
+		cancel()
+		if err == nil {
+			missed()
+			answered = time.Now()
+		}
+	}
+}
+
+// heed notices when this program itself did not run for a while, stopped or starved, and when the whole machine was
+// suspended: what arrived then is stamped late, or with a clock that stood. A wall clock that is set tells neither.
+func (o *Observer) heed(ctx context.Context) {
+	const every, most = 100 * time.Millisecond, 600 * time.Millisecond
+	asleep := sleeper(asleepFor)
+	for last := time.Now(); pause(ctx, every); last = time.Now() {
+		if slept := asleep(); slept > 0 {
+			o.hole("the machine was suspended", slept)
+		}
+		if stood := time.Since(last); stood > most {
+			o.hole("this program stood still", stood)
+		}
+	}
+}
+
+// sleepLeast is the least suspension that is told: reading two clocks one after the other takes microseconds.
+const sleepLeast = 50 * time.Millisecond
+
+// sleeper returns how long the machine was suspended since the last call, from a reading of its total.
+func sleeper(total func() (time.Duration, error)) func() time.Duration {
+	last, err := total()
+	return func() time.Duration {
+		now, again := total()
+		if err = errors.Join(err, again); err != nil {
+			return 0 // this system can't tell; docs/measuring.md says which
+		}
+		slept := now - last
+		if slept < sleepLeast {
+			return 0
+		}
+		last = now
+		return slept
+	}
+}
+
+// errNoClock is returned where the system has no pair of clocks that tells a suspension.
+var errNoClock = fmt.Errorf("no clock tells a suspension")

@@ -1,0 +1,149 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"academy.example/lab/labctl/internal/provider"
+)
+
+// auditEvent is the part of an audit.k8s.io/v1 Event that is read.
+type auditEvent struct {
+	Stage string `json:"stage"`
+	Verb  string `json:"verb"`
+	User  struct {
+		Extra map[string][]string `json:"extra"`
+	} `json:"user"`
+	ObjectRef struct {
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	} `json:"objectRef"`
+	ResponseStatus struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+	Received time.Time `json:"requestReceivedTimestamp"`
+	Staged   time.Time `json:"stageTimestamp"`
+}
+
+// The API server adds these to a user that came with a token bound to a pod.
+const (
+	extraPod    = "authentication.kubernetes.io/pod-name"
+	extraPodUID = "authentication.kubernetes.io/pod-uid"
+)
+
+func (e auditEvent) request() provider.LeaseRequest {
+	one := func(key string) string {
+		if values := e.User.Extra[key]; len(values) == 1 {
+			return values[0]
+		}
+		return ""
+	}
+	return provider.LeaseRequest{Namespace: e.ObjectRef.Namespace, Lease: e.ObjectRef.Name, Verb: e.Verb, Code: e.ResponseStatus.Code,
+		Pod: one(extraPod), PodUID: one(extraPodUID), Received: e.Received, Answered: e.Staged}
+}
+
+// WatchRequests follows the API server's audit log from its present end on.
+func (p Provider) WatchRequests(ctx context.Context, cluster provider.Cluster, ready func(), on func(provider.LeaseRequest)) error {
+	r, err := readRecord(paths{state: cluster.StateDir})
+	if err != nil {
+		return fmt.Errorf("find the audit log of lab %s: %w", cluster.Name, err)
+	}
+	if r.AuditLog == "" {
+		return fmt.Errorf("lab %s keeps no audit log", cluster.Name)
+	}
+	return follow(ctx, r.AuditLog, ready, func(line []byte) error {
+		var e auditEvent
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("read %s: %w", r.AuditLog, err)
+		}
+		if e.Stage == "ResponseComplete" {
+			on(e.request())
+		}
+		return nil
+	})
+}
+
+// follow reads the lines that are appended to a file from now on, and goes on in the new file when it is replaced, as log
+// rotation does. It ends with ctx or an error.
+func follow(ctx context.Context, path string, ready func(), on func(line []byte) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { file.Close() }()
+	if _, err := file.Seek(0, io.SeekEnd); err != nil {
+		return err
+	}
+	ready()
+	tick := time.NewTicker(auditEvery)
+	defer tick.Stop()
+	for rest := []byte(nil); ; {
+		next, err := replaced(file, path) // asked before the reading: what was written until then is in the old file
+		if err == nil {
+			rest, err = drain(file, rest, on)
+		}
+		if err != nil {
+			return err
+		}
+		if next != nil {
+			file.Close()
+			file, rest = next, nil
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// auditEvery is how often the log is looked at. The lines carry the server's own times, so that costs no precision.
+const auditEvery = 50 * time.Millisecond
+
+// drain hands on the whole lines that follow rest, a part of a line, and returns the part that follows them.
+func drain(file *os.File, rest []byte, on func(line []byte) error) ([]byte, error) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := file.Read(buffer)
+		rest = append(rest, buffer[:n]...)
+		for {
+			line, after, whole := bytes.Cut(rest, []byte("\n"))
+			if !whole {
+				break
+			}
+			if err := on(line); err != nil {
+				return nil, err
+			}
+			rest = after
+		}
+		if errors.Is(err, io.EOF) {
+			return bytes.Clone(rest), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// replaced opens the file that now has the path, if it is another one.
+func replaced(file *os.File, path string) (*os.File, error) {
+	old, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	now, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil // between the rename and the new file
+	}
+	if err != nil || os.SameFile(old, now) {
+		return nil, err
+	}
+	return os.Open(path)
+}

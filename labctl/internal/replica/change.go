@@ -1,0 +1,131 @@
+package replica
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"academy.example/lab/operator/api"
+)
+
+// Change is what is to be different in the operator's settings; nil leaves a setting as it is.
+type Change struct {
+	Timing          *api.Timing
+	Election        *string
+	Identity        *string
+	ReleaseOnCancel *bool
+}
+
+// On returns the settings with the change made.
+func (c Change) On(s Settings) Settings {
+	take(&s.Timing, c.Timing)
+	take(&s.Election, c.Election)
+	take(&s.Identity, c.Identity)
+	take(&s.ReleaseOnCancel, c.ReleaseOnCancel)
+	return s
+}
+
+func take[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// Names of settings, as JSON spells them.
+const (
+	SettingTiming          = "timing"
+	SettingElection        = "election"
+	SettingIdentity        = "identity"
+	SettingReleaseOnCancel = "releaseOnCancel"
+)
+
+// Difference is a setting that has another value in other settings.
+type Difference struct {
+	Name     string
+	Flag     string // of labctl, without the dashes
+	Old, New string
+}
+
+// Differences lists what is different in other settings.
+func (s Settings) Differences(other Settings) []Difference {
+	var all []Difference
+	for _, d := range []Difference{
+		{SettingTiming, "timing", s.Timing.String(), other.Timing.String()},
+		{SettingElection, "election", s.Election, other.Election},
+		{SettingIdentity, "identity", s.Identity, other.Identity},
+		{SettingReleaseOnCancel, "release-on-cancel", strconv.FormatBool(s.ReleaseOnCancel), strconv.FormatBool(other.ReleaseOnCancel)},
+	} {
+		if d.Old != d.New {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// Changed is a change that was made.
+type Changed struct {
+	Before, After Settings
+	Differences   []Difference // none if nothing was written
+	Patch         string       // of the Deployment, a strategic merge; empty if nothing was written
+	Back          string       // the command that undoes it
+}
+
+// String tells the change in a few words: "timing 15/10/2 → 5/3/1, identity pod → pod+uuid".
+func (c Changed) String() string {
+	var parts []string
+	for _, d := range c.Differences {
+		parts = append(parts, fmt.Sprintf("%s %s → %s", d.Name, d.Old, d.New))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Undo is the command that gives each setting its old value.
+func Undo(differences []Difference) string {
+	command := "labctl operator set"
+	for _, d := range differences {
+		command += " --" + d.Flag + "=" + d.Old
+	}
+	return command
+}
+
+// settable reports whether labctl would set these values: the Deployment may have been given others by hand.
+func (s Settings) settable() bool {
+	return s.Timing.Validate() == nil && api.CheckElection(s.Election) == nil && slices.Contains(api.Identities(), s.Identity)
+}
+
+// flagValue is an argument that settings are written in.
+type flagValue struct{ flag, value string }
+
+// flagValues is how the operator is told the settings that a Change may change.
+func (s Settings) flagValues() []flagValue {
+	return []flagValue{
+		{api.FlagLeaseDuration, s.Timing.LeaseDuration.String()},
+		{api.FlagRenewDeadline, s.Timing.RenewDeadline.String()},
+		{api.FlagRetryPeriod, s.Timing.RetryPeriod.String()},
+		{api.FlagElection, s.Election},
+		{api.FlagIdentity, s.Identity},
+		{api.FlagReleaseOnCancel, strconv.FormatBool(s.ReleaseOnCancel)},
+	}
+}
+
+// rewrite returns the arguments that lead from one settings to the others.
+func rewrite(args []string, from, to Settings) []string {
+	old := from.flagValues()
+	for i, f := range to.flagValues() {
+		if f != old[i] {
+			args = setArg(args, f.flag, f.value)
+		}
+	}
+	return args
+}
+
+// patchArgs is a strategic merge patch: it finds the container by its name, and leaves all else of it alone.
+func patchArgs(args []string) (string, error) {
+	list, err := json.Marshal(args)
+	if err != nil {
+		return "", fmt.Errorf("write the operator's arguments: %w", err)
+	}
+	return fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":%q,"args":%s}]}}}}`, api.ContainerName, list), nil
+}

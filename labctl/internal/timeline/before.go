@@ -1,0 +1,40 @@
+package timeline
+
+import "academy.example/lab/operator/api"
+
+// findBefore reads the state just before the fault: the holder, its last renewal and how late renewals arrive.
+func (m *measurer) findBefore() {
+	for _, e := range m.events[:m.start] {
+		switch {
+		case e.Kind == LeaseSeen && e.Lease != nil:
+			m.before, m.lastRenew = e.Lease, e.Seconds
+			if !e.Lease.RenewTime.IsZero() {
+				m.lags = append(m.lags, e.Wall.Sub(e.Lease.RenewTime).Seconds())
+			}
+		case e.Kind == LeaseGone:
+			m.before = nil
+		case e.Kind == Deployed && e.Deploy != nil:
+			m.deploy = e.Deploy
+		case e.Kind == LeaseRequest:
+			m.request(e)
+			if e.Request != nil {
+				m.polled[e.Request.UID] = e.Seconds
+			}
+		case e.Kind == LogLine && e.Log != nil && e.Log.Message == api.MessageAttempt:
+			m.polled[e.Log.UID] = e.Seconds
+		case e.Kind == PodSeen && e.Pod != nil && m.named(e.Pod) && e.Pod.UID == m.fault.UID:
+			m.restarts, m.doomed = e.Pod.Restarts, e.Pod.Terminating
+		case e.Kind == PodGone && e.Pod != nil && e.Pod.UID == m.fault.UID:
+			m.doomed = true
+		case e.Kind == LogLine && e.Log != nil && e.Log.UID == m.fault.UID && e.Log.Message == api.MessageReconcile:
+			m.oldLog, m.oldLogHole = e.Log.Time, false
+		case e.Kind == LogHole && e.Log != nil && e.Log.UID == m.fault.UID:
+			m.oldLogHole = true
+		case e.Kind == LogLine && e.Log != nil && e.Log.UID == m.fault.UID && e.Log.Message == api.MessageWriteRefused:
+			m.refused = true
+		}
+	}
+	if m.before != nil {
+		m.out.HolderBefore, m.out.TransitionsBefore = m.before.Holder, m.before.Transitions
+	}
+}

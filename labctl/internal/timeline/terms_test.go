@@ -1,0 +1,64 @@
+package timeline
+
+import (
+	"math"
+	"testing"
+
+	"academy.example/lab/operator/api"
+)
+
+// near compares figures that were rounded to microseconds several times.
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-5 }
+
+func TestTerms_OfAnExpiredLeaseAddUp(t *testing.T) {
+	// Renewed at 8.002, gone at 9.01, first seen at 10.002, free for the standby at 25.002, polled at 26.5.
+	s := steady().request(8, "old", "update").request(7.5, "other", "get").fault(9, "kill").end(9.01).
+		request(10, "other", "get").request(13, "other", "get").request(24.5, "other", "get").
+		request(26.5, "other", "get").request(26.503, "other", "update").lease(26.51, "other", 4).log(26.6, "other", api.MessageReconcile)
+	got := Measure(s.events, 1).Terms
+	if got == nil {
+		t.Fatal("got no terms")
+	}
+	for name, pair := range map[string][2]float64{
+		"age": {*got.AgeSeconds, 1.008}, "observation": {*got.ObservationSeconds, 2}, "duration": {*got.LeaseDurationSeconds, 15},
+		"poll phase": {got.PollPhaseSeconds, 1.498}, "residual": {got.ResidualSeconds, 0.01},
+	} {
+		if !near(pair[0], pair[1]) {
+			t.Errorf("%s: got %v, want %v", name, pair[0], pair[1])
+		}
+	}
+}
+
+// The residual must be able to show that the model is wrong: here the standby does not take the Lease at its first poll
+// after the wait, but at the second.
+func TestTerms_AMissedPollShowsInTheResidual(t *testing.T) {
+	s := steady().request(8, "old", "update").fault(9, "kill").end(9.01).request(10, "other", "get").
+		request(26, "other", "get").request(28, "other", "get").lease(28.01, "other", 4)
+	if got := Measure(s.events, 1).Terms; got == nil || !near(got.ResidualSeconds, 2.01) {
+		t.Errorf("got %+v, want a residual of 2.01 s", got)
+	}
+}
+
+func TestTerms_OfARelease(t *testing.T) {
+	s := steady().request(8, "old", "update").fault(9, "graceful").request(9.09, "old", "update").lease(9.1, "", 3).end(9.12).
+		request(10.5, "other", "get").lease(10.51, "other", 4)
+	got := Measure(s.events, 1).Terms
+	if got == nil || got.AgeSeconds != nil || !near(got.PollPhaseSeconds, 1.408) || !near(got.ResidualSeconds, 0.002) {
+		t.Errorf("got %+v, want a poll phase of 1.408 s and 2 ms left", got)
+	}
+}
+
+func TestTerms_AreNotToldWhereRequestsDoNotTell(t *testing.T) {
+	for name, s := range map[string]*script{
+		"no audit log": steady().fault(9, "kill").end(9.01).lease(24, "other", 4),
+		"two requests that crossed": steady().request(8, "old", "update").request(8.001, "other", "get").fault(9, "kill").end(9.01).
+			request(24, "other", "get").lease(24.01, "other", 4),
+		"a renewal that was refused": steady().add(8, Event{Kind: LeaseRequest, Request: &Request{Verb: "update", Code: 409, Pod: "old", UID: "old-uid",
+			Received: wall(8), Answered: wall(8)}}).fault(9, "kill").end(9.01).request(10, "other", "get").request(26, "other", "get").lease(26, "other", 4),
+		"same identity": steady().request(8, "old", "update").fault(9, "crash").end(9.01).process(10.1, ProcessUp, "old").lease(10.3, "old", 3),
+	} {
+		if got := Measure(s.events, 1); got.Terms != nil || got.Void != "" {
+			t.Errorf("%s: got %+v (void %q), want a good trial without terms", name, got.Terms, got.Void)
+		}
+	}
+}
