@@ -3,6 +3,8 @@ package check
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"academy.example/lab/labctl/internal/gap"
@@ -39,22 +41,28 @@ type rule struct {
 	name  string
 	claim string
 	judge func(Case) (Verdict, string)
+	// concerns leaves out the trials that the rule says nothing of, and of are the others in words; nil and empty for all.
+	concerns func(Case) bool
+	of       string
 }
 
 func rules() []rule {
 	return []rule{
-		{"class-expected", "the Lease changed hands as the mode leads to", classExpected},
-		{"gap-in-band", "the lock gap lies in the predicted range", gapInBand},
-		{"overlap-none", "no two leaders worked at the same time", overlapNone},
-		{"transitions", "leaseTransitions rose by one for each hand-over", transitions},
+		{name: "class-expected", claim: "the Lease changed hands as the mode leads to", judge: classExpected},
+		{name: "gap-in-band", claim: "the lock gap lies in the predicted range", judge: gapInBand},
+		{name: "overlap-none", claim: "no two leaders worked at the same time", judge: overlapNone},
+		{name: "transitions", claim: "leaseTransitions rose by one for each hand-over", judge: transitions},
+		{name: "terms-add-up", claim: "the requests on the Lease explain the lock gap", judge: termsAddUp, concerns: hasTerms, of: " whose requests were logged"},
 	}
 }
 
-// Run judges every rule over all cases.
+// Run judges every rule over all cases. A rule that concerns none of them is left out.
 func Run(cases []Case) []Check {
 	var checks []Check
 	for _, r := range rules() {
-		checks = append(checks, r.over(cases))
+		if r.concerns == nil || slices.ContainsFunc(cases, r.concerns) {
+			checks = append(checks, r.over(cases))
+		}
 	}
 	return checks
 }
@@ -80,7 +88,12 @@ func Overall(checks []Check) Verdict {
 func (r rule) over(cases []Case) Check {
 	out := Check{Name: r.name, Verdict: Pass}
 	var reasons []string
+	concerned := 0
 	for i, c := range cases {
+		if r.concerns != nil && !r.concerns(c) {
+			continue
+		}
+		concerned++
 		verdict, reason := Unknown, c.Trial.Void // a void trial passes nothing
 		if c.Trial.Void == "" {
 			verdict, reason = r.judge(c)
@@ -97,7 +110,7 @@ func (r rule) over(cases []Case) Check {
 	case len(cases) == 0:
 		out.Verdict, out.Reason = Unknown, "no trial was measured"
 	case out.Verdict == Pass:
-		out.Reason = fmt.Sprintf("%s, in %d of %d trials", r.claim, len(cases), len(cases))
+		out.Reason = fmt.Sprintf("%s, in %d of %d trials%s", r.claim, concerned, concerned, r.of)
 	default:
 		out.Reason = strings.Join(reasons, "; ")
 	}
@@ -165,4 +178,24 @@ func transitions(c Case) (Verdict, string) {
 		return Fail, fmt.Sprintf("leaseTransitions went from %d to %d, expected %d", c.Trial.TransitionsBefore, got, want)
 	}
 	return Pass, ""
+}
+
+func hasTerms(c Case) bool { return c.Trial.Void == "" && c.Trial.Terms != nil }
+
+// termsAddUp holds the model against the requests: nothing but the takeover's own requests is left, and the poll that took
+// the Lease came within one pause.
+func termsAddUp(c Case) (Verdict, string) {
+	terms, longest := c.Trial.Terms, gap.LongestPause*c.Input.Timing.RetryPeriod.Seconds()
+	if c.Trial.Class == timeline.Released && c.Trial.Winner == timeline.Replacement {
+		longest = max(longest, c.Input.ReplacementStart) // its first poll follows no pause, but its start
+	}
+	switch {
+	case math.Abs(terms.ResidualSeconds) > gap.LateSeconds:
+		return Fail, fmt.Sprintf("%.2f s of the lock gap are not explained by the requests (tolerance ±%.1f s)", terms.ResidualSeconds, gap.LateSeconds)
+	case terms.PollPhaseSeconds < 0 || terms.PollPhaseSeconds > longest+gap.LateSeconds:
+		return Fail, fmt.Sprintf("the poll that took the Lease came %.2f s after it was free, outside of 0 … %.1f s (tolerance +%.1f s)",
+			terms.PollPhaseSeconds, longest, gap.LateSeconds)
+	default:
+		return Pass, ""
+	}
 }

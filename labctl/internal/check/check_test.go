@@ -12,10 +12,14 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
+func terms(phase, residual float64) *timeline.Terms {
+	return &timeline.Terms{PollPhaseSeconds: phase, ResidualSeconds: residual}
+}
+
 // good is a kill at 15/10/2 that passes every rule; a test spoils one thing in it.
 func good(spoil func(*timeline.Trial)) Case {
 	t := timeline.Trial{Mode: "kill", Class: timeline.Expired, Winner: timeline.Standby, LockGapSeconds: ptr(17.3), GapSeconds: ptr(17.4),
-		OverlapSeconds: ptr(0.0), TransitionsBefore: 3, TransitionsAfter: ptr(4)}
+		OverlapSeconds: ptr(0.0), TransitionsBefore: 3, TransitionsAfter: ptr(4), Terms: terms(1.5, 0.01)}
 	if spoil != nil {
 		spoil(&t)
 	}
@@ -41,6 +45,13 @@ func TestRun_EachRuleCanFailAndCanBeUnknown(t *testing.T) {
 		{"overlap not seen", func(t *timeline.Trial) { t.OverlapSeconds = nil }, "overlap-none", Unknown, "was not seen"},
 		{"two transitions", func(t *timeline.Trial) { t.TransitionsAfter = ptr(5) }, "transitions", Fail, "from 3 to 5, expected 4"},
 		{"no transition seen", func(t *timeline.Trial) { t.TransitionsAfter = nil }, "transitions", Unknown, "no new holder"},
+		{"terms that add up", nil, "terms-add-up", Pass, "in 1 of 1 trials whose requests were logged"},
+		{"the largest residual", func(t *timeline.Trial) { t.Terms = terms(1.5, 0.5) }, "terms-add-up", Pass, "in 1 of 1"},
+		{"a residual too large", func(t *timeline.Trial) { t.Terms = terms(1.5, 0.51) }, "terms-add-up", Fail, "0.51 s of the lock gap are not explained"},
+		{"a residual too small", func(t *timeline.Trial) { t.Terms = terms(1.5, -0.51) }, "terms-add-up", Fail, "-0.51 s of the lock gap are not explained"},
+		{"the longest poll phase", func(t *timeline.Trial) { t.Terms = terms(4.9, 0) }, "terms-add-up", Pass, "in 1 of 1"},
+		{"a poll phase too long", func(t *timeline.Trial) { t.Terms = terms(4.91, 0) }, "terms-add-up", Fail, "4.91 s after it was free, outside of 0 … 4.4 s"},
+		{"a poll before the Lease was free", func(t *timeline.Trial) { t.Terms = terms(-0.01, 0) }, "terms-add-up", Fail, "-0.01 s after it was free"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, got := range Run([]Case{good(c.spoil)}) {
@@ -87,5 +98,30 @@ func TestOverall(t *testing.T) {
 func TestRun_NoTrialIsUnknown(t *testing.T) {
 	if got := Overall(Run(nil)); got != Unknown {
 		t.Errorf("no trial: got %s, want unknown", got)
+	}
+}
+
+func TestRun_TermsConcernOnlyTrialsThatHaveThem(t *testing.T) {
+	without := func(t *timeline.Trial) { t.Terms = nil }
+	for _, c := range Run([]Case{good(without)}) {
+		if c.Name == "terms-add-up" {
+			t.Errorf("no trial has terms: got %+v, want no such check", c)
+		}
+	}
+	checks := Run([]Case{good(without), good(nil)})
+	last := checks[len(checks)-1]
+	if last.Name != "terms-add-up" || last.Verdict != Pass || !strings.Contains(last.Reason, "in 1 of 1 trials whose requests were logged") {
+		t.Errorf("one of two trials has terms: got %+v", last)
+	}
+	late := func(t *timeline.Trial) {
+		t.Class, t.Winner, t.Terms = timeline.Released, timeline.Replacement, terms(9.9, 0)
+	}
+	slow := good(late)
+	slow.Input.ReplacementStart = 10
+	if got, reason := termsAddUp(slow); got != Pass {
+		t.Errorf("a replacement that starts after 10 s: got %s: %s, want pass", got, reason)
+	}
+	if got, _ := termsAddUp(good(late)); got != Fail {
+		t.Errorf("a replacement that polls long after its start: got %s, want fail", got)
 	}
 }

@@ -124,6 +124,8 @@ func TestE2E(t *testing.T) {
 		{"doctor finds nothing wrong", doctorPasses},
 		{"the standby tries and does not work", steady},
 		{"each mode gives its class within its band", failovers},
+		{"kubectl, another process, sees the same", kubectlAgrees},
+		{"with a new identity for each process a crash waits for expiry", newcomers},
 		{"a missing right is named loudly", missingRight},
 		{"labctl killed in the middle of a failover leaves a lab that works", killedLabctl},
 		{"a killed cluster leaves no process and can be started again", killedCluster},
@@ -229,6 +231,28 @@ func failovers(t *testing.T, w *world) {
 		t.Errorf("%d replicas run after the failovers, want 2", n)
 	}
 	checkRecord(t, f)
+}
+
+// newcomers sets the identity, sees what it changes, and sets it back as labctl says.
+func newcomers(t *testing.T, w *world) {
+	set := w.must("labctl", "operator", "set", "--identity", "pod+uuid")
+	_, back, found := strings.Cut(set, "\nback: "+w.bin+"/labctl operator set ")
+	if !found || !strings.HasPrefix(back, "--identity=pod\n") || !strings.Contains(set, "identity: pod → pod+uuid\n") {
+		t.Fatalf("operator set printed:\n%s", set)
+	}
+	r := w.run(2*time.Minute, "labctl", "failover", "--mode", "crash", "--timing", "fast", "--json")
+	var f report.Failover
+	if err := json.Unmarshal([]byte(r.out), &f); err != nil {
+		t.Fatalf("exit code %d, %v; stderr:\n%s", r.code, err, r.err)
+	}
+	if r.code != ExitPass || f.Identity != "pod+uuid" || f.Trials[0].Class != timeline.Expired {
+		t.Errorf("exit code %d, identity %s, class %s; want 0, pod+uuid, expired: %+v", r.code, f.Identity, f.Trials[0].Class, f.Checks)
+	}
+	w.must("labctl", "operator", "set", "--identity=pod")
+	var again struct{ Changed []string }
+	if err := json.Unmarshal([]byte(w.must("labctl", "operator", "set", "--identity=pod", "--json")), &again); err != nil || again.Changed == nil || len(again.Changed) > 0 {
+		t.Errorf("set to what it is: changed %v, %v; want none", again.Changed, err)
+	}
 }
 
 // checkRecord derives the trials again from the recorded events: the record alone must give the same figures.

@@ -11,21 +11,22 @@ import (
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/manifests"
-	"academy.example/lab/operator/api"
 )
 
 type failoverFlags struct {
-	force   bool
-	modes   string
-	trials  int
-	lanes   int
-	timing  string
-	seed    uint64
-	runsDir string
-	limit   time.Duration
+	force    bool
+	modes    string
+	trials   int
+	lanes    int
+	settings settingFlags
+	foreign  foreignFlags
+	seed     uint64
+	runsDir  string
+	limit    time.Duration
 }
 
 func (a *app) failoverCommand() *cobra.Command {
@@ -43,7 +44,8 @@ func (a *app) failoverCommand() *cobra.Command {
 	c.Flags().StringVar(&f.modes, "mode", string(fault.Graceful), "what is done, one or several separated by commas: "+fault.Names())
 	c.Flags().IntVar(&f.trials, "trials", 1, "how often each mode is done")
 	c.Flags().IntVar(&f.lanes, "lanes", 1, "how many sets of replicas, each with a Lease, are measured side by side; the operator itself is left alone if more than 1")
-	c.Flags().StringVar(&f.timing, "timing", "", "durations to set first: default (15/10/2), fast (5/3/1) or three numbers; the operator keeps them")
+	f.settings.define(c, ", set first and kept")
+	f.foreign.define(c)
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random phases; 0 draws one")
 	c.Flags().StringVar(&f.runsDir, "runs-dir", "", "folder for the record of the run")
 	c.Flags().DurationVar(&f.limit, "time-limit", 0, "give up after this long, with exit code 124; 0 never does")
@@ -90,12 +92,14 @@ func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
 	if f.limit < 0 {
 		return usage("--time-limit %s is negative", f.limit)
 	}
-	if f.timing != "" {
-		t, err := parseTiming(c.CommandPath(), f.timing)
-		if err != nil {
-			return o, err
-		}
-		o.Timing = &t
+	if o.Set, err = f.settings.change(c); err != nil {
+		return o, err
+	}
+	if o.Foreign, err = f.foreign.foreign(c.CommandPath()); err != nil {
+		return o, err
+	}
+	if o.Foreign != nil && (o.Lanes > 1 || o.Set != (replica.Change{})) {
+		return usage("--lanes and the operator's settings are for the lab's own operator, not for --deployment")
 	}
 	if o.Seed == 0 {
 		o.Seed = rand.Uint64()
@@ -161,12 +165,18 @@ func (a *app) printFailover(result report.Failover) error {
 		return nil // what to type next stands with the reason
 	}
 	next := "labctl failover --force --trials 10 --timing fast"
-	if result.Timing != api.Default() {
-		fmt.Fprintf(a.streams.Out, "the operator keeps %s; back to 15/10/2: %s\n", result.Timing, a.typed("labctl failover --timing default"))
+	if kept := keeps(result.Header); len(kept) > 0 {
+		fmt.Fprintf(a.streams.Out, "the operator keeps %s; back: %s\n", replica.Values(kept), a.typed(replica.Undo(kept)))
 		next = "labctl failover --mode crash"
 	}
 	_, err := fmt.Fprintf(a.streams.Out, "next: %s\n", a.typed(next))
 	return err
+}
+
+// keeps is what the operator that was measured has and a new one has not.
+func keeps(h report.Header) []replica.Difference {
+	d := replica.Default()
+	return d.Differences(replica.Settings{Timing: h.Timing, Election: h.Election, Identity: h.Identity, ReleaseOnCancel: h.ReleaseOnCancel})
 }
 
 // trialLine tells a finished trial in one line.

@@ -130,12 +130,7 @@ func (a *app) root() *cobra.Command {
 
 		SuggestionsMinimumDistance: 2,
 		Args:                       cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{command: "labctl", err: fmt.Errorf("unknown command %q%s", args[0], suggestion(c, args[0]))}
-			}
-			return c.Help()
-		},
+		RunE:                       group,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.name, "name", provider.DefaultLab, "name of the lab")
@@ -143,8 +138,16 @@ func (a *app) root() *cobra.Command {
 	flags.BoolVar(&a.debug, "debug", false, "print the whole chain of an error")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{command: c.CommandPath(), err: err} })
 	root.AddCommand(a.upCommand(), a.downCommand(), a.statusCommand(), a.doctorCommand(), a.envCommand(), a.kubeconfigCommand(),
-		a.scaleCommand(), a.failoverCommand(), a.watchCommand(), a.predictCommand(), a.versionCommand())
+		a.scaleCommand(), a.operatorCommand(), a.failoverCommand(), a.watchCommand(), a.predictCommand(), a.benchCommand(), a.versionCommand())
 	return root
+}
+
+// group is what a command that only has commands of its own does: it shows them.
+func group(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{command: c.CommandPath(), err: fmt.Errorf("unknown command %q%s", args[0], suggestion(c, args[0]))}
+	}
+	return c.Help()
 }
 
 func suggestion(c *cobra.Command, word string) string {

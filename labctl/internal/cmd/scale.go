@@ -36,10 +36,7 @@ func (a *app) scale(c *cobra.Command, word string) error {
 	defer show.Stop()
 	l, err := a.open(c.Context(), show.Say)
 	if err == nil {
-		err = l.Deployment.Scale(c.Context(), n)
-	}
-	if err == nil {
-		err = l.WaitLed(c.Context())
+		err = l.Scale(c.Context(), n)
 	}
 	if err != nil {
 		show.Stop()

@@ -9,7 +9,6 @@ import (
 
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/report"
-	"academy.example/lab/labctl/internal/timeline"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -71,11 +70,15 @@ func (a *app) printStatus(s lab.Status) {
 			fmt.Fprintf(out, "that pod is gone: nobody leads. A candidate may take the Lease %ds after it last saw it change\n", s.Lease.LeaseDurationSeconds)
 		}
 	}
-	fmt.Fprintf(out, "%d of %d replicas ready\n", s.Ready, s.Replicas)
+	rollout := ""
+	if s.Ready >= s.Replicas && !s.Settled {
+		rollout = ", but old ones are still there: a rollout is not finished"
+	}
+	fmt.Fprintf(out, "%d of %d replicas ready%s\n", s.Ready, s.Replicas, rollout)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, p := range s.Pods {
 		role := "standby"
-		if s.Lease != nil && p.Name == timeline.PodOf(s.Lease.Holder) {
+		if s.Lease != nil && p.Holds(s.Lease.Holder) {
 			role = "holder"
 		}
 		state := p.Phase

@@ -2,6 +2,9 @@ package cmd
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -18,6 +21,7 @@ type upFlags struct {
 	provider     string
 	replicas     int
 	startLatency time.Duration
+	images       []string
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -32,6 +36,7 @@ func (a *app) upCommand() *cobra.Command {
 	c.Flags().StringVar(&f.provider, "provider", "auto", "where the lab runs: auto or embedded")
 	c.Flags().IntVar(&f.replicas, "replicas", 2, "replicas of the operator in a new lab")
 	c.Flags().DurationVar(&f.startLatency, "pod-start-latency", embedded.DefaultPodStartLatency, "how long the node waits before it starts a pod, in a new lab")
+	c.Flags().StringArrayVar(&f.images, "image", nil, "NAME=PATH: pods of this image run the local program at PATH, in a new lab; may be repeated")
 	return c
 }
 
@@ -48,6 +53,10 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 	if f.startLatency < 0 || f.startLatency > time.Minute {
 		return &provider.Problem{Err: fmt.Errorf("pod start latency %s is not between 0 and 1m", f.startLatency), Hint: "labctl up --pod-start-latency 1.2s"}
 	}
+	images, err := f.imageMap()
+	if err != nil {
+		return err
+	}
 	p, why, err := a.choose(f.provider)
 	if err != nil {
 		return err
@@ -57,7 +66,7 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 	begun := time.Now()
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
-	l, err := lab.Up(c.Context(), p, provider.Spec{Name: a.name, PodStartLatency: f.startLatency, Progress: show.Say}, manifests.FS, f.replicas)
+	l, err := lab.Up(c.Context(), p, provider.Spec{Name: a.name, PodStartLatency: f.startLatency, Images: images, Progress: show.Say}, manifests.FS, f.replicas)
 	if err != nil {
 		show.Stop()
 		return err
@@ -106,4 +115,34 @@ func checkReplicas(n int, hint string) error {
 		return &provider.Problem{Err: fmt.Errorf("%d is not a number of replicas between 0 and %d", n, maxReplicas), Hint: hint}
 	}
 	return nil
+}
+
+// imageMap reads --image. A path must lead to a program.
+func (f upFlags) imageMap() (map[string]string, error) {
+	images := map[string]string{}
+	for _, value := range f.images {
+		wrong := func(format string, args ...any) error {
+			return &provider.Problem{Err: fmt.Errorf("--image %q: "+format, append([]any{value}, args...)...), Hint: "labctl up --image example.com/my-operator=./bin/my-operator"}
+		}
+		name, path, found := strings.Cut(value, "=")
+		if !found || name == "" || path == "" {
+			return nil, wrong("want NAME=PATH")
+		}
+		if at := strings.LastIndex(name, ":"); at > strings.LastIndex(name, "/") {
+			return nil, wrong("give the image's name without its tag, %s", name[:at])
+		}
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return nil, wrong("%w", err)
+		}
+		info, err := os.Stat(absolute)
+		if err != nil {
+			return nil, wrong("%w", err)
+		}
+		if info.IsDir() || info.Mode()&0o111 == 0 {
+			return nil, wrong("%s is not a program", absolute)
+		}
+		images[name] = absolute
+	}
+	return images, nil
 }

@@ -15,6 +15,9 @@ import (
 // jitter is client-go's JitterFactor: a standby waits RetryPeriod·(1 + U·1.2) between two polls, U uniform in [0, 1).
 const jitter = 1.2
 
+// LongestPause is the longest pause between two polls of a standby, in RetryPeriods.
+const LongestPause = 1 + jitter
+
 // samples and seed make the mean and the quantiles reproducible to about 0.02 s.
 const (
 	samples = 20000
@@ -90,7 +93,7 @@ func PredictClass(in Input, class timeline.Class) Prediction {
 	case timeline.SameIdentity:
 		return restart()
 	case timeline.Released:
-		p := Prediction{MinSeconds: 0, MaxSeconds: (1 + jitter) * retry,
+		p := Prediction{MinSeconds: 0, MaxSeconds: LongestPause * retry,
 			Terms: "the Lease is free at once; a standby polls every RetryPeriod·(1 … 2.2)"}
 		if in.Standbys < 1 {
 			p.MaxSeconds = in.ReplacementStart
@@ -98,11 +101,11 @@ func PredictClass(in Input, class timeline.Class) Prediction {
 		p.sample(func(r *rand.Rand) float64 { return released(r, retry, in) })
 		return p
 	default:
-		p := Prediction{MinSeconds: lease - retry, MaxSeconds: lease + 2*(1+jitter)*retry,
+		p := Prediction{MinSeconds: lease - retry, MaxSeconds: lease + 2*LongestPause*retry,
 			Terms: "LeaseDuration − age of the last renewal (0 … RetryPeriod) + the standby's observation lag and its poll phase (each 0 … 2.2·RetryPeriod)"}
 		if in.Standbys < 1 {
 			p.MinSeconds = in.ReplacementStart + lease
-			p.MaxSeconds = in.ReplacementStart + lease + (1+jitter)*retry
+			p.MaxSeconds = in.ReplacementStart + lease + LongestPause*retry
 		}
 		p.sample(func(r *rand.Rand) float64 { return expired(r, lease, retry, in) })
 		return p
@@ -171,7 +174,7 @@ func wait(r *rand.Rand, retry float64) float64 { return retry * (1 + jitter*r.Fl
 func residual(r *rand.Rand, retry float64) float64 {
 	for {
 		pause := wait(r, retry)
-		if r.Float64()*retry*(1+jitter) < pause {
+		if r.Float64()*retry*LongestPause < pause {
 			return r.Float64() * pause
 		}
 	}

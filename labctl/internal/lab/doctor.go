@@ -131,7 +131,7 @@ func (l *Lab) may(ctx context.Context, verb string) (bool, error) {
 }
 
 func (l *Lab) operatorReady(ctx context.Context) check.Check {
-	state, err := l.Deployment.State(ctx)
+	state, err := l.state(ctx)
 	if err != nil {
 		return verdictOf("operator", err, "")
 	}

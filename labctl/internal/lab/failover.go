@@ -24,6 +24,8 @@ type Options struct {
 	// Lanes is how many sets of replicas are measured side by side, each in a namespace made for the run; 1 or less measures
 	// the operator itself.
 	Lanes int
+	// Foreign is the operator to measure in place of the lab's own; nil for that.
+	Foreign *Foreign
 	// Manifests are what a lane consists of; needed for more than one.
 	Manifests fs.FS
 	// Set is made of the operator's settings first; the operator keeps it.
@@ -44,12 +46,17 @@ func (l *Lab) Failover(ctx context.Context, options Options) (report.Failover, e
 		return report.Failover{}, err
 	}
 	defer release()
+	if options.Foreign != nil {
+		if l, err = options.Foreign.of(ctx, l); err != nil {
+			return report.Failover{}, err
+		}
+	}
 	state, err := l.prepare(ctx, options)
 	if err != nil {
 		return report.Failover{}, err
 	}
 	r := &run{options: options, cluster: l.Cluster, start: time.Now()}
-	r.header = report.Header{Schema: report.Schema, Kind: "Run", Provider: l.Cluster.Provider, Election: state.Settings.Election, Identity: state.Settings.Identity,
+	r.header = report.Header{Schema: report.Schema, Kind: kindRun, Provider: l.Cluster.Provider, Election: state.Settings.Election, Identity: state.Settings.Identity,
 		ReleaseOnCancel: state.Settings.ReleaseOnCancel, Timing: state.Settings.Timing, PodStartLatencySeconds: l.Cluster.PodStartLatency.Seconds()}
 	remove, err := r.makeLanes(ctx, l, state)
 	if err == nil {
@@ -60,8 +67,8 @@ func (l *Lab) Failover(ctx context.Context, options Options) (report.Failover, e
 		return report.Failover{}, err
 	}
 	err = r.all(ctx)
-	r.folder.Append(timeline.Event{Seconds: time.Since(r.start).Seconds(), Wall: time.Now().UTC(), Kind: timeline.RunEnded})
 	result := r.result(err)
+	r.folder.Append(timeline.Event{Seconds: time.Since(r.start).Seconds(), Wall: time.Now().UTC(), Kind: timeline.RunEnded, Note: result.Cut})
 	if ended := errors.Join(r.folder.finish(result), r.folder.close()); err == nil {
 		err = ended
 	}
@@ -71,18 +78,24 @@ func (l *Lab) Failover(ctx context.Context, options Options) (report.Failover, e
 
 // prepare checks what the trials need and changes the settings.
 func (l *Lab) prepare(ctx context.Context, options Options) (replica.State, error) {
-	state, err := l.Deployment.State(ctx)
+	state, err := l.state(ctx)
 	if err != nil {
 		return state, err
 	}
 	if state.Replicas == 0 {
 		return state, &provider.Problem{Err: fmt.Errorf("the operator is scaled to 0: nobody can lead"), Hint: "labctl scale 2"}
 	}
+	if options.Lanes > 1 {
+		return options.Set.In(state), nil // the lanes get the settings, and the operator keeps its own
+	}
+	if l.foreign != nil {
+		return state, nil
+	}
 	done, err := l.set(ctx, options.Set)
 	if err != nil || len(done.Differences) == 0 {
 		return state, err
 	}
-	return l.Deployment.State(ctx)
+	return l.state(ctx)
 }
 
 // run is one run of trials in progress.
@@ -105,7 +118,7 @@ func (r *run) open() error {
 	for _, m := range r.options.Modes {
 		modes = append(modes, string(m))
 	}
-	folder, err := newFolder(r.options.RunsDir, r.start, runInfo{Header: r.header, Modes: modes, Trials: r.options.Trials, Lanes: len(r.lanes),
+	folder, err := newFolder(r.options.RunsDir, r.start, RunInfo{Header: r.header, Modes: modes, Trials: r.options.Trials, Lanes: len(r.lanes),
 		Seed: r.options.Seed, StartedAt: r.start.UTC(), Labctl: r.options.Version, Lab: r.cluster.Name})
 	if err != nil {
 		return err

@@ -30,6 +30,7 @@ type Lab struct {
 	// Say is told what is being waited for. It is never nil.
 	Say func(string)
 
+	foreign *Foreign // set if Deployment is not the lab's own operator
 	config  *rest.Config
 	watcher kubernetes.Interface // without a bound: watches and logs stay open
 }
@@ -124,7 +125,7 @@ func (l *Lab) WaitLed(ctx context.Context) error { return l.waitLed(ctx, rollout
 
 func (l *Lab) waitLed(ctx context.Context, limit time.Duration) error {
 	return l.wait(ctx, limit, func(ctx context.Context) (bool, string, error) {
-		state, err := l.Deployment.State(ctx)
+		state, err := l.state(ctx)
 		if err != nil {
 			return false, "", err
 		}
@@ -139,7 +140,7 @@ func (l *Lab) waitLed(ctx context.Context, limit time.Duration) error {
 			return false, "", err
 		}
 		for _, pod := range state.Pods {
-			if lease != nil && pod.Name == timeline.PodOf(lease.Holder) {
+			if lease != nil && observe.PodOf(&pod).Holds(lease.Holder) {
 				return true, "", nil
 			}
 		}
@@ -149,12 +150,12 @@ func (l *Lab) waitLed(ctx context.Context, limit time.Duration) error {
 
 // Lease reads the operator's Lease; nil if it does not exist yet.
 func (l *Lab) Lease(ctx context.Context, name string) (*timeline.Lease, error) {
-	lease, err := l.Client.CoordinationV1().Leases(l.Deployment.Namespace).Get(ctx, name, metav1.GetOptions{})
+	lease, err := l.Client.CoordinationV1().Leases(l.leaseNamespace()).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read Lease %s/%s: %w", l.Deployment.Namespace, name, err)
+		return nil, fmt.Errorf("read Lease %s/%s: %w", l.leaseNamespace(), name, err)
 	}
 	return observe.LeaseOf(lease), nil
 }

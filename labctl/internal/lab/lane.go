@@ -48,13 +48,26 @@ func (r *run) makeLanes(ctx context.Context, l *Lab, state replica.State) (remov
 
 // newLane is a lane on a lab's operator.
 func (r *run) newLane(l *Lab, number int, state replica.State) *lane {
-	made := &lane{run: r, number: number, lab: l, settings: state.Settings, replicas: state.Replicas, view: newView(),
+	made := &lane{run: r, number: number, lab: l, settings: state.Settings, replicas: state.Replicas, view: newView(l.hears()),
 		random: rand.New(rand.NewPCG(r.options.Seed, r.options.Seed+uint64(number)))}
 	made.target = replica.Target{Deployment: l.Deployment, Cluster: l.Cluster}
 	made.target.Signaler, _ = l.Provider.(provider.Signaler)
 	made.observer = l.observer(state, number, r.start)
 	made.observer.Listen(made.view.on)
 	return made
+}
+
+// hears is how the polls of the operator's standbys are known.
+func (l *Lab) hears() hears {
+	_, audits := l.Provider.(provider.Auditor)
+	switch {
+	case l.foreign == nil:
+		return byLogs
+	case audits:
+		return byRequests
+	default:
+		return byTime
+	}
 }
 
 // makeLane applies the operator's manifests in a namespace of the lane's own and waits for a leader.
@@ -71,7 +84,7 @@ func (r *run) makeLane(ctx context.Context, l *Lab, number int, state replica.St
 		err = own.WaitLed(ctx)
 	}
 	if err == nil {
-		state, err = own.Deployment.State(ctx)
+		state, err = own.state(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make lane %d: %w", number, err)

@@ -20,17 +20,23 @@ type Folder struct {
 	*timeline.Writer
 }
 
-// runInfo is run.json: what was asked for and with what.
-type runInfo struct {
+// RunInfo is run.json: what was asked for and with what, and nothing that came of it.
+type RunInfo struct {
 	report.Header
 	Modes     []string  `json:"modes"`
 	Trials    int       `json:"trialsPerMode"`
-	Lanes     int       `json:"lanes"`
-	Seed      uint64    `json:"seed"`
+	Lanes     int       `json:"lanes"` // sets of replicas; 1 is the operator itself
+	Seed      uint64    `json:"seed"`  // of the random phases
 	StartedAt time.Time `json:"startedAt"`
-	Labctl    string    `json:"labctl"`
-	Lab       string    `json:"lab"`
+	Labctl    string    `json:"labctl"` // its version
+	Lab       string    `json:"lab"`    // its name
 }
+
+// kindRun is the kind of run.json, and latestRun the name that points to the newest run.
+const (
+	kindRun   = "Run"
+	latestRun = "latest"
+)
 
 // RunsDir is the folder of runs unless --runs-dir names another.
 func RunsDir() (string, error) {
@@ -46,7 +52,7 @@ func RunsDir() (string, error) {
 }
 
 // newFolder makes the folder of a run and points `latest` to it.
-func newFolder(runs string, now time.Time, info runInfo) (*Folder, error) {
+func newFolder(runs string, now time.Time, info RunInfo) (*Folder, error) {
 	name := now.Format("20060102-150405") + "-failover"
 	path, err := makeUnique(runs, name)
 	if err != nil {
@@ -86,7 +92,7 @@ func latest(runs, target string) error {
 	if err := os.Symlink(target, link); err != nil {
 		return fmt.Errorf("point latest to the run: %w", err)
 	}
-	if err := os.Rename(link, filepath.Join(runs, "latest")); err != nil {
+	if err := os.Rename(link, filepath.Join(runs, latestRun)); err != nil {
 		os.Remove(link)
 		return fmt.Errorf("point latest to the run: %w", err)
 	}

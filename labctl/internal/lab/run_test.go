@@ -17,7 +17,7 @@ func TestFolder_TwoRunsInOneSecondAreKeptApart(t *testing.T) {
 	runs := filepath.Join(t.TempDir(), "deep", "runs")
 	var paths []string
 	for range 2 {
-		f, err := newFolder(runs, noon, runInfo{})
+		f, err := newFolder(runs, noon, RunInfo{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestFolder_TwoRunsInOneSecondAreKeptApart(t *testing.T) {
 }
 
 func TestFolder_HoldsWhatWasMeasured(t *testing.T) {
-	f, err := newFolder(t.TempDir(), noon, runInfo{Seed: 7})
+	f, err := newFolder(t.TempDir(), noon, RunInfo{Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestFolder_HoldsWhatWasMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var info runInfo
+	var info RunInfo
 	if err := json.Unmarshal(data, &info); err != nil || info.Seed != 7 {
 		t.Errorf("run.json: seed %d, %v; want 7", info.Seed, err)
 	}
@@ -68,7 +68,7 @@ func TestNewFolder_AFolderThatCannotBeMadeHasAHint(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := newFolder(file, noon, runInfo{})
+	_, err := newFolder(file, noon, RunInfo{})
 	if err == nil || hintOf(err) == "" {
 		t.Errorf("got %v with hint %q, want an error with a hint", err, hintOf(err))
 	}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func alone(cluster provider.Cluster, doing string) (release func(), err error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		other, _ := io.ReadAll(f)
 		f.Close()
-		return nil, &provider.Problem{Err: fmt.Errorf("another labctl is %s", other), Hint: "labctl watch"}
+		return nil, &provider.Problem{Err: fmt.Errorf("another labctl is %s", cmp.Or(string(other), "at work on this lab")), Hint: "labctl watch"}
 	}
 	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteString(doing)

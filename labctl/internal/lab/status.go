@@ -26,6 +26,8 @@ type Status struct {
 	Settings   replica.Settings `json:"settings"`
 	Replicas   int              `json:"replicas"`
 	Ready      int              `json:"ready"`
+	// Settled is whether the replicas are exactly those wanted, all of them with these settings.
+	Settled bool `json:"settled"`
 	// Lease is null if it does not exist.
 	Lease *timeline.Lease `json:"lease"`
 	// RenewAgeSeconds is this machine's wall clock minus renewTime, which the holder's clock wrote; null without a renewal.
@@ -40,7 +42,7 @@ func (s Status) Next() string {
 	switch {
 	case s.Replicas == 0:
 		return "labctl scale 2"
-	case s.Lease == nil || s.Lease.Holder == "" || s.HolderGone || s.Ready < s.Replicas:
+	case s.Lease == nil || s.Lease.Holder == "" || s.HolderGone || s.Ready < s.Replicas || !s.Settled:
 		return "labctl status"
 	default:
 		return "labctl failover --force"
@@ -49,7 +51,7 @@ func (s Status) Next() string {
 
 // Status reads the Deployment, its pods and the Lease.
 func (l *Lab) Status(ctx context.Context) (Status, error) {
-	state, err := l.Deployment.State(ctx)
+	state, err := l.state(ctx)
 	if err != nil {
 		return Status{}, err
 	}
@@ -59,12 +61,12 @@ func (l *Lab) Status(ctx context.Context) (Status, error) {
 	}
 	s := Status{Schema: "lab/v1", Kind: "Status", Name: l.Cluster.Name, Provider: l.Cluster.Provider, Server: l.Cluster.Server,
 		Kubernetes: l.Cluster.Kubernetes, Kubeconfig: l.Cluster.Kubeconfig, Namespace: l.Deployment.Namespace,
-		Settings: state.Settings, Replicas: state.Replicas, Ready: state.Ready, Lease: lease, Pods: podsOf(state.Pods)}
+		Settings: state.Settings, Replicas: state.Replicas, Ready: state.Ready, Settled: state.Settled, Lease: lease, Pods: podsOf(state.Pods)}
 	if lease != nil && !lease.RenewTime.IsZero() {
 		age := time.Since(lease.RenewTime).Seconds()
 		s.RenewAgeSeconds = &age
 	}
-	s.HolderGone = lease != nil && lease.Holder != "" && !slices.ContainsFunc(s.Pods, func(p timeline.Pod) bool { return p.Name == timeline.PodOf(lease.Holder) })
+	s.HolderGone = lease != nil && lease.Holder != "" && !slices.ContainsFunc(s.Pods, func(p timeline.Pod) bool { return p.Holds(lease.Holder) })
 	return s, nil
 }
 

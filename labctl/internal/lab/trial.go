@@ -71,7 +71,7 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 	d, _ := fault.Describe(mode)
 	issued := timeline.Fault{Mode: string(mode), Pod: s.holder.Name, UID: s.holder.UID, PhaseSeconds: phase.Seconds(),
 		Kubectl: d.KubectlLine(l.lab.Deployment.Namespace, s.holder.Name), Standbys: []string{}, StandbyUIDs: []string{},
-		RetryPeriodSeconds: l.settings.Timing.RetryPeriod.Seconds(), SharedClock: l.lab.Cluster.SharedClock}
+		RetryPeriodSeconds: l.settings.Timing.RetryPeriod.Seconds(), SharedClock: l.lab.Cluster.SharedClock, Foreign: l.lab.foreign != nil}
 	for _, p := range s.standbys {
 		issued.Standbys = append(issued.Standbys, p.Name)
 		issued.StandbyUIDs = append(issued.StandbyUIDs, p.UID)
@@ -89,11 +89,9 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 		l.observer.Emit(timeline.Event{Kind: timeline.FaultAccepted})
 		err = l.watch(ctx, n, limit)
 	}
-	measured := l.view.measure(n)
-	measured.Lane = l.number
 	l.observer.Emit(timeline.Event{Kind: timeline.TrialEnded})
 	l.observer.SetTrial(0)
-	return errors.Join(err, l.run.done(n, measured))
+	return errors.Join(err, l.run.done(n, l.view.measure(n))) // after its end, so that the record gives the same
 }
 
 // poise waits until the lab is settled and then for a random while, again if the lab did not stay settled meanwhile.
@@ -178,7 +176,7 @@ func (l *lane) watch(ctx context.Context, n int, limit time.Duration) error {
 	for {
 		next := l.view.next()
 		t := l.view.measure(n)
-		if tail == nil && t.Complete() {
+		if tail == nil && (t.Complete() || l.lab.foreign != nil && t.Class != timeline.Unknown) {
 			tail = time.After(tailAfter)
 		}
 		if lag == nil && tail != nil && l.whole(t) {
@@ -206,6 +204,9 @@ func (l *lane) whole(t timeline.Trial) bool {
 	_, leads := t.Instant(timeline.T6)
 	_, audits := l.lab.Provider.(provider.Auditor)
 	termed := t.Terms != nil || !audits || t.Class == timeline.SameIdentity
+	if l.lab.foreign != nil {
+		return gone && termed // its logs tell nothing
+	}
 	return gone && leads && t.OverlapSeconds != nil && termed
 }
 

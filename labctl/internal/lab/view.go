@@ -16,8 +16,9 @@ type view struct {
 	lease  *timeline.Lease
 	renew  float64 // arrival of the last write of the Lease, in run seconds
 	pods   map[string]timeline.Pod
-	polls  map[string]polls // by pod UID, of its present process
-	from   int              // where the trial under way begins in events
+	polls  map[string]polls   // by pod UID, of its present process
+	ready  map[string]float64 // by pod UID, since when, in run seconds
+	hears  hears
 	// changed is closed and replaced with each event that may end a wait.
 	changed chan struct{}
 }
@@ -28,8 +29,17 @@ type polls struct {
 	last float64 // arrival, in run seconds
 }
 
-func newView() *view {
-	return &view{pods: map[string]timeline.Pod{}, polls: map[string]polls{}, changed: make(chan struct{})}
+// hears says how a standby's polls are known.
+type hears int
+
+const (
+	byLogs     hears = iota // each attempt is a line of its log
+	byRequests              // the API server logs each request
+	byTime                  // not at all: a standby that is ready for long enough must have polled
+)
+
+func newView(h hears) *view {
+	return &view{hears: h, pods: map[string]timeline.Pod{}, polls: map[string]polls{}, ready: map[string]float64{}, changed: make(chan struct{})}
 }
 
 // on takes the next event.
@@ -47,6 +57,11 @@ func (v *view) on(e timeline.Event) {
 			delete(v.polls, e.Pod.UID)
 		}
 		v.pods[e.Pod.UID] = *e.Pod
+		if _, was := v.ready[e.Pod.UID]; !e.Pod.Ready {
+			delete(v.ready, e.Pod.UID)
+		} else if !was {
+			v.ready[e.Pod.UID] = e.Seconds
+		}
 	case timeline.PodGone:
 		delete(v.pods, e.Pod.UID)
 		delete(v.polls, e.Pod.UID)
@@ -55,13 +70,34 @@ func (v *view) on(e timeline.Event) {
 		case api.MessageStarted:
 			delete(v.polls, e.Log.UID)
 		case api.MessageAttempt:
-			v.polls[e.Log.UID] = polls{n: v.polls[e.Log.UID].n + 1, last: e.Seconds}
+			v.polled(byLogs, e.Log.UID, e.Seconds)
 		}
-	case timeline.TrialEnded:
-		v.from = len(v.events)
+	case timeline.ProcessUp:
+		delete(v.polls, e.Process.UID)
+	case timeline.LeaseRequest:
+		if e.Request.Verb == "get" {
+			v.polled(byRequests, e.Request.UID, e.Seconds)
+		}
 	}
 	close(v.changed)
 	v.changed = make(chan struct{})
+}
+
+// polled counts a poll that was learnt of in the way that this view trusts.
+func (v *view) polled(h hears, uid string, at float64) {
+	if h == v.hears {
+		v.polls[uid] = polls{n: v.polls[uid].n + 1, last: at}
+	}
+}
+
+// warm reports whether a standby has polled often and lately enough to know the present record.
+func (v *view) warm(uid string, timing api.Timing, now float64) bool {
+	if v.hears == byTime {
+		since, ready := v.ready[uid]
+		return ready && now-since > (warmPolls*pollPause(timing)).Seconds()+lateSeconds
+	}
+	polled := v.polls[uid]
+	return polled.n >= warmPolls && now-polled.last <= pollPause(timing).Seconds()+lateSeconds
 }
 
 // next returns a channel that is closed with the next event.
@@ -71,12 +107,12 @@ func (v *view) next() <-chan struct{} {
 	return v.changed
 }
 
-// measure derives the trial under way from the events since the last one ended, which include its settling.
+// measure derives a trial from the events so far.
 func (v *view) measure(trial int) timeline.Trial {
 	v.mu.Lock()
-	events := v.events[v.from:]
+	events := v.events
 	v.mu.Unlock()
-	return timeline.Measure(events, trial) // events are only appended to, so the slice read here stays as it is
+	return timeline.Measure(timeline.Cut(events, trial), trial) // events are only appended to, so the slice read here stays as it is
 }
 
 // scene is the cast of a trial: who holds, who stands by.
@@ -102,13 +138,12 @@ func (v *view) settled(replicas int, timing api.Timing, now float64) (scene, str
 		return s, fmt.Sprintf("for a Lease of %s", timing.LeaseDuration)
 	}
 	for _, p := range v.pods {
-		polled := v.polls[p.UID]
 		switch {
 		case !p.Ready || p.Terminating:
 			return s, "for pod " + p.Name + " to be ready"
-		case p.Name == timeline.PodOf(v.lease.Holder):
+		case p.Holds(v.lease.Holder):
 			s.holder = p
-		case polled.n < warmPolls || now-polled.last > pollPause(timing).Seconds()+lateSeconds:
+		case !v.warm(p.UID, timing, now):
 			return s, "for standby " + p.Name + " to poll twice"
 		default:
 			s.standbys = append(s.standbys, p)

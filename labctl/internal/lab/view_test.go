@@ -47,7 +47,7 @@ func TestView_Settled(t *testing.T) {
 		{"the standby's container was restarted", []timeline.Event{{Kind: timeline.PodSeen, Pod: pod("b", true, 1)}}, 10, "standby b to poll twice"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := newView()
+			v := newView(byLogs)
 			for _, e := range append(calm(), c.then...) {
 				v.on(e)
 			}
@@ -63,7 +63,7 @@ func TestView_Settled(t *testing.T) {
 }
 
 func TestView_RestartedPodsAreReplacedOneAtATime(t *testing.T) {
-	v := newView()
+	v := newView(byLogs)
 	for _, e := range calm() {
 		v.on(e)
 	}
@@ -87,20 +87,23 @@ func TestView_RestartedPodsAreReplacedOneAtATime(t *testing.T) {
 	}
 }
 
-func TestView_MeasureSeesTheTrialUnderWayOnly(t *testing.T) {
-	v := newView()
+func TestView_MeasureSeesATrialUnderWayAndAfterItsEnd(t *testing.T) {
+	v := newView(byLogs)
 	v.on(timeline.Event{Kind: timeline.FaultIssued, Trial: 1, Fault: &timeline.Fault{}})
 	if got := v.measure(1); got.Void == "no fault was issued" {
 		t.Error("the trial under way was not seen")
 	}
 	v.on(timeline.Event{Kind: timeline.TrialEnded, Trial: 1})
-	if got := v.measure(1); got.Void != "no fault was issued" {
-		t.Errorf("the trial before: got %q", got.Void)
+	if got := v.measure(1); got.Void == "no fault was issued" {
+		t.Error("the trial that ended was not seen")
+	}
+	if got := v.measure(2); got.Void != "no fault was issued" {
+		t.Errorf("a trial that did not begin: got %q", got.Void)
 	}
 }
 
 func TestView_NextIsClosedByTheNextEvent(t *testing.T) {
-	v := newView()
+	v := newView(byLogs)
 	next := v.next()
 	select {
 	case <-next:

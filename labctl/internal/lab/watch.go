@@ -15,13 +15,16 @@ import (
 // observer returns an observer of the operator, its Lease, its work and, where the provider can tell, its processes and
 // the requests on the Lease. Its clock begins at start.
 func (l *Lab) observer(state replica.State, lane int, start time.Time) *observe.Observer {
-	config := observe.Config{Client: l.watcher, Start: start, Lane: lane, Namespace: l.Deployment.Namespace, Lease: state.Settings.LeaseName,
-		Pods: state.Selector, Work: api.LabelWork + "=true", Logs: true, Deployment: l.Deployment.Name}
+	config := observe.Config{Client: l.watcher, Start: start, Lane: lane, Namespace: l.Deployment.Namespace, LeaseNamespace: l.leaseNamespace(),
+		Lease: state.Settings.LeaseName, Pods: state.Selector, Deployment: l.Deployment.Name}
+	if l.foreign == nil {
+		config.Work, config.Logs = api.LabelWork+"=true", true
+	}
 	if watcher, ok := l.Provider.(provider.ProcessWatcher); ok {
 		config.Processes = l.processes(watcher)
 	}
 	if auditor, ok := l.Provider.(provider.Auditor); ok {
-		config.Requests = l.requests(auditor, config.Namespace, config.Lease)
+		config.Requests = l.requests(auditor, config.LeaseNamespace, config.Lease)
 	}
 	if prober, ok := l.Provider.(provider.NodeProber); ok {
 		config.Probes = append(config.Probes, observe.Probe{What: "the node", Ask: func(ctx context.Context) error { return prober.ProbeNode(ctx, l.Cluster) }})
@@ -58,7 +61,7 @@ func (l *Lab) requests(auditor provider.Auditor, namespace, lease string) observ
 
 // Watch hands every event on to on until ctx ends, which is no error, or the lab is gone, which is. on is called one event at a time and must not block.
 func (l *Lab) Watch(ctx context.Context, on func(timeline.Event)) error {
-	state, err := l.Deployment.State(ctx)
+	state, err := l.state(ctx)
 	if err != nil {
 		return err
 	}

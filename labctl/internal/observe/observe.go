@@ -28,10 +28,10 @@ type Config struct {
 	Start time.Time
 	// Lane marks the events; see timeline.Event.
 	Lane int
-	// Namespace holds the Lease, the pods and the work objects.
+	// Namespace holds the pods, the Deployment and the work objects.
 	Namespace string
-	// Lease is the name of the Lease.
-	Lease string
+	// LeaseNamespace and Lease name the Lease.
+	LeaseNamespace, Lease string
 	// Pods and Work are label selectors; an empty one watches nothing.
 	Pods, Work string
 	// Logs is whether the replicas' logs are read.

@@ -26,7 +26,7 @@ const (
 // apiProbe reads the Lease, which takes the API server and its store.
 func (o *Observer) apiProbe() Probe {
 	return Probe{What: "the API server", Ask: func(ctx context.Context) error {
-		_, err := o.config.Client.CoordinationV1().Leases(o.config.Namespace).Get(ctx, o.config.Lease, metav1.GetOptions{})
+		_, err := o.config.Client.CoordinationV1().Leases(o.config.LeaseNamespace).Get(ctx, o.config.Lease, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil // it answered
 		}

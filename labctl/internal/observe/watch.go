@@ -200,7 +200,7 @@ func (o *Observer) leases() stream {
 			o.emitAt(now, timeline.Event{Kind: timeline.LeaseSeen, Lease: LeaseOf(lease)})
 		}
 	}
-	return newStream("lease", o.config.Client.CoordinationV1().Leases(o.config.Namespace), metav1.ListOptions{FieldSelector: "metadata.name=" + o.config.Lease}, on)
+	return newStream("lease", o.config.Client.CoordinationV1().Leases(o.config.LeaseNamespace), metav1.ListOptions{FieldSelector: "metadata.name=" + o.config.Lease}, on)
 }
 
 // LeaseOf returns the content of a Lease.

@@ -35,6 +35,8 @@ type Spec struct {
 	Name string
 	// PodStartLatency is how long the node waits before it starts a pod, as a real one does; 0 starts at once.
 	PodStartLatency time.Duration
+	// Images maps names of further images, without tag, to the absolute paths of local programs that stand for them.
+	Images map[string]string
 	// Progress is told what is being waited for, in a few words. It may be nil.
 	Progress func(string)
 }

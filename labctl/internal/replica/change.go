@@ -27,6 +27,13 @@ func (c Change) On(s Settings) Settings {
 	return s
 }
 
+// In returns the state with the change made, for replicas that are yet to be made like it.
+func (c Change) In(s State) State {
+	after := c.On(s.Settings)
+	s.Args, s.Settings = rewrite(s.Args, s.Settings, after), after
+	return s
+}
+
 func take[T any](to *T, from *T) {
 	if from != nil {
 		*to = *from
@@ -77,6 +84,15 @@ func (c Changed) String() string {
 	var parts []string
 	for _, d := range c.Differences {
 		parts = append(parts, fmt.Sprintf("%s %s → %s", d.Name, d.Old, d.New))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Values tells the new values: "timing 5/3/1, identity pod+uuid".
+func Values(differences []Difference) string {
+	var parts []string
+	for _, d := range differences {
+		parts = append(parts, d.Name+" "+d.New)
 	}
 	return strings.Join(parts, ", ")
 }

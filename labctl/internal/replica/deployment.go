@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"academy.example/lab/labctl/internal/provider"
-	"academy.example/lab/operator/api"
 )
 
 // Deployment is the operator on one cluster.
@@ -22,6 +21,8 @@ type Deployment struct {
 	Client    kubernetes.Interface
 	Namespace string
 	Name      string
+	// Foreign is whether it is somebody else's operator, whose settings are not in arguments that the lab knows.
+	Foreign bool
 }
 
 // State is what the API says of the Deployment.
@@ -39,7 +40,11 @@ type State struct {
 func (d Deployment) get(ctx context.Context) (*appsv1.Deployment, error) {
 	deployment, err := d.Client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, &provider.Problem{Err: fmt.Errorf("there is no Deployment %s/%s", d.Namespace, d.Name), Hint: "labctl up"}
+		hint := "labctl up"
+		if d.Foreign {
+			hint = "kubectl get deployments -A"
+		}
+		return nil, &provider.Problem{Err: fmt.Errorf("there is no Deployment %s/%s", d.Namespace, d.Name), Hint: hint}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read Deployment %s/%s: %w", d.Namespace, d.Name, err)
@@ -61,11 +66,13 @@ func (d Deployment) State(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, fmt.Errorf("list the pods of Deployment %s/%s: %w", d.Namespace, d.Name, err)
 	}
-	settings, err := settingsOf(deployment)
-	if err != nil {
-		return State{}, err
+	s := State{Replicas: replicasOf(deployment), Pods: pods.Items, Selector: selector.String()}
+	if !d.Foreign {
+		if s.Settings, err = settingsOf(deployment); err != nil {
+			return State{}, err
+		}
+		s.Args = operatorContainer(deployment).Args
 	}
-	s := State{Replicas: replicasOf(deployment), Settings: settings, Args: operatorContainer(deployment).Args, Pods: pods.Items, Selector: selector.String()}
 	for _, p := range pods.Items {
 		if Ready(&p) {
 			s.Ready++

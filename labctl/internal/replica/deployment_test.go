@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -51,19 +50,6 @@ func TestSettingsOf(t *testing.T) {
 	}
 }
 
-func TestSetArg(t *testing.T) {
-	args := []string{"--a=1", "--ab=2"}
-	if got := setArg(args, "a", "9"); !slices.Equal(got, []string{"--a=9", "--ab=2"}) {
-		t.Errorf("replace: got %v", got)
-	}
-	if got := setArg(args, "c", "3"); !slices.Equal(got, []string{"--a=1", "--ab=2", "--c=3"}) {
-		t.Errorf("append: got %v", got)
-	}
-	if args[0] != "--a=1" {
-		t.Error("the given slice was changed")
-	}
-}
-
 func pod(name string, ready, terminating bool) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: api.DefaultNamespace, Name: name, Labels: map[string]string{"app": api.DefaultName}}}
 	if ready {
@@ -101,25 +87,9 @@ func TestState_SettledMeansExactlyTheWantedReadyPods(t *testing.T) {
 	}
 }
 
-func TestSetTiming_PatchesTheThreeFlagsAndNothingElse(t *testing.T) {
-	client := fake.NewClientset(deployment("--bind-address=$(POD_IP):8080", "--leader-elect-lease-duration=15s"))
-	d := Deployment{Client: client, Namespace: api.DefaultNamespace, Name: api.DefaultName}
-	if err := d.SetTiming(t.Context(), api.Fast()); err != nil {
-		t.Fatal(err)
-	}
-	got, err := d.State(t.Context())
-	if err != nil || got.Settings.Timing != api.Fast() {
-		t.Errorf("got timing %s, %v; want 5/3/1", got.Settings.Timing, err)
-	}
-	after, err := client.AppsV1().Deployments(d.Namespace).Get(t.Context(), d.Name, metav1.GetOptions{})
-	if err != nil || after.Spec.Template.Spec.Containers[0].Args[0] != "--bind-address=$(POD_IP):8080" {
-		t.Errorf("got arguments %v, %v", after.Spec.Template.Spec.Containers[0].Args, err)
-	}
-}
-
 func TestState_NoDeploymentSaysWhatToType(t *testing.T) {
 	d := Deployment{Client: fake.NewClientset(), Namespace: api.DefaultNamespace, Name: api.DefaultName}
-	for what, err := range map[string]error{"state": second(d.State(t.Context())), "scale": d.Scale(t.Context(), 2)} {
+	for what, err := range map[string]error{"state": second(d.State(t.Context())), "scale": d.Scale(t.Context(), 2), "set": second(d.Set(t.Context(), Change{}))} {
 		if err == nil || !strings.Contains(err.Error(), "there is no Deployment academy-build/academy-operator") {
 			t.Errorf("%s: got %v", what, err)
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -24,45 +25,70 @@ func Text(out io.Writer, f Failover) error {
 			explain(w, t, f)
 		}
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if single(groups) {
-		fmt.Fprintln(table, "WHAT WAS DONE\tCLASS\tPREDICTED\tLOCK GAP\tUSER GAP\tWINNER")
-		for _, g := range groups {
-			singleRow(table, g.trials[0], f.Predicted)
-		}
+		singles(w, groups, f.Predicted)
 	} else {
-		fmt.Fprintln(table, "WHAT WAS DONE\tN\tCLASS\tPREDICTED\tLOCK GAP min/median/max\tUSER GAP median\tWINNER")
-		for _, g := range groups {
-			groupRow(table, g, f.Predicted)
-		}
+		figures(w, groups, f.Predicted)
+		kinds(w, groups)
 	}
-	table.Flush()
 	w.printf("\nlock gap: no living process holds the Lease.\nuser gap: from the command to the successor's first reconcile.\n")
 	verdict(w, f)
 	return w.err
 }
 
-func singleRow(out io.Writer, t timeline.Trial, predicted map[string]gap.Prediction) {
-	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", title(t.Mode), t.Class, band(t.Mode, predicted), seconds(t.LockGapSeconds), seconds(t.GapSeconds), winner(t.Winner))
+// singles is the table of a run with one trial of each mode.
+func singles(w *sticky, groups []group, predicted map[string]gap.Prediction) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "WHAT WAS DONE\tCLASS\tPREDICTED\tLOCK GAP\tUSER GAP\tWINNER")
+	for _, g := range groups {
+		t := g.trials[0]
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", title(t.Mode), t.Class, band(t.Mode, predicted),
+			seconds(t.LockGapSeconds)+give(t.UncertaintySeconds), seconds(t.GapSeconds)+give(t.GapUncertaintySeconds), winner(t.Winner))
+	}
+	table.Flush()
 }
 
-func groupRow(out io.Writer, g group, predicted map[string]gap.Prediction) {
-	lock, user := collect(g.trials, func(t timeline.Trial) *float64 { return t.LockGapSeconds }), collect(g.trials, func(t timeline.Trial) *float64 { return t.GapSeconds })
-	spread, median := "–", "–"
-	if len(lock) > 0 {
-		spread = fmt.Sprintf("%.2f / %.2f / %.2f s", lock[0], quantile(lock, 0.5), lock[len(lock)-1])
+// figures is the table of the gaps of several trials of a mode, and kinds that of how they came about.
+func figures(w *sticky, groups []group, predicted map[string]gap.Prediction) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "WHAT WAS DONE\tN\tPREDICTED\tLOCK GAP min/median/max\tUSER GAP median")
+	for _, g := range groups {
+		lock, user := collect(g.trials, lockGap), collect(g.trials, userGap)
+		spread, median := "–", "–"
+		if len(lock) > 0 {
+			spread = fmt.Sprintf("%.2f / %.2f / %.2f s", lock[0], quantile(lock, 0.5), lock[len(lock)-1]) + give(g.largest(lockGapGive))
+		}
+		if len(user) > 0 {
+			median = fmt.Sprintf("%.2f s", quantile(user, 0.5)) + give(g.largest(userGapGive))
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", title(g.mode), len(g.trials), band(g.mode, predicted), spread, median)
 	}
-	if len(user) > 0 {
-		median = fmt.Sprintf("%.2f s", quantile(user, 0.5))
-	}
-	fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", title(g.mode), len(g.trials),
-		tally(g.trials, func(t timeline.Trial) string { return string(t.Class) }), band(g.mode, predicted), spread, median,
-		tally(g.trials, func(t timeline.Trial) string { return winner(t.Winner) }))
+	table.Flush()
 }
+
+func kinds(w *sticky, groups []group) {
+	w.printf("\n")
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "WHAT WAS DONE\tCLASS\tWINNER")
+	for _, g := range groups {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", title(g.mode), tally(g.trials, func(t timeline.Trial) string { return string(t.Class) }),
+			tally(g.trials, func(t timeline.Trial) string { return winner(t.Winner) }))
+	}
+	table.Flush()
+}
+
+// Figures of a trial, by name.
+func lockGap(t timeline.Trial) *float64     { return t.LockGapSeconds }
+func userGap(t timeline.Trial) *float64     { return t.GapSeconds }
+func lockGapGive(t timeline.Trial) *float64 { return t.UncertaintySeconds }
+func userGapGive(t timeline.Trial) *float64 { return t.GapUncertaintySeconds }
 
 func explain(w *sticky, t timeline.Trial, f Failover) {
 	w.printf("%s\n", title(t.Mode))
 	w.printf("  why      %s\n", wrap(Why(t, f.Timing), 78, 11))
+	if terms := Terms(t); terms != "" {
+		w.printf("  terms    %s\n", wrap(terms, 78, 11))
+	}
 	if t.TransitionsAfter != nil {
 		w.printf("  lease    %s → %s\n           leaseTransitions %d → %d\n", t.HolderBefore, *t.HolderAfter, t.TransitionsBefore, *t.TransitionsAfter)
 	}
@@ -99,20 +125,54 @@ func wrap(text string, width, indent int) string {
 
 func verdict(w *sticky, f Failover) {
 	if f.Cut != "" {
-		w.printf("\nthe run ended after %d of %d trials: %s\n", f.N, f.Requested, f.Cut)
+		w.printf("\n%s\n", wrap(fmt.Sprintf("the run ended after %d of %d trials: %s", f.N, f.Requested, f.Cut), 80, 0))
+	}
+	if void := uncounted(f.Trials); void != "" {
+		w.printf("\n%s\n", wrap(void, 80, 0))
 	}
 	w.printf("\nverdict: %s (n = %d; the predicted range is checked, not the distribution)\n", f.Verdict, f.N)
 	for _, c := range f.Checks {
 		if c.Verdict != check.Pass {
-			w.printf("  %s: %s: %s\n", c.Verdict, c.Name, c.Reason)
+			w.printf("  %s\n", wrap(fmt.Sprintf("%s: %s: %s", c.Verdict, c.Name, c.Reason), 80, 2))
 		}
 	}
+}
+
+// uncounted says how many trials are void, and why; "" if none is.
+func uncounted(trials []timeline.Trial) string {
+	var void []timeline.Trial
+	for _, t := range trials {
+		if t.Void != "" {
+			void = append(void, t)
+		}
+	}
+	verb := "do"
+	switch len(void) {
+	case 0:
+		return ""
+	case 1:
+		verb = "does"
+	}
+	reasons := strings.Join(count(void, func(t timeline.Trial) string { return t.Void }, "%s (%d×)"), "; ")
+	if len(void) == 1 {
+		reasons = void[0].Void
+	}
+	return fmt.Sprintf("%d of %d trials %s not count: %s", len(void), len(trials), verb, reasons)
 }
 
 // group is the trials of one mode, in the order they were done.
 type group struct {
 	mode   string
 	trials []timeline.Trial
+}
+
+// largest is the largest of a figure in the group; nil if it was never seen.
+func (g group) largest(figure func(timeline.Trial) *float64) *float64 {
+	values := collect(g.trials, figure)
+	if len(values) == 0 {
+		return nil
+	}
+	return &values[len(values)-1]
 }
 
 func byMode(trials []timeline.Trial) []group {
@@ -147,6 +207,14 @@ func band(mode string, predicted map[string]gap.Prediction) string {
 		return Band(p)
 	}
 	return "–"
+}
+
+// give writes how far a figure may be off, rounded up to hundredths; "" if that is not known.
+func give(uncertainty *float64) string {
+	if uncertainty == nil {
+		return ""
+	}
+	return fmt.Sprintf(" ± %.2f", math.Ceil(*uncertainty*100)/100)
 }
 
 func seconds(v *float64) string {
@@ -187,6 +255,11 @@ func quantile(sorted []float64, q float64) float64 {
 
 // tally counts equal words: "standby 7, replacement 3".
 func tally(trials []timeline.Trial, word func(timeline.Trial) string) string {
+	return strings.Join(count(trials, word, "%s %d"), ", ")
+}
+
+// count counts equal words, the most frequent first, and formats each with its number.
+func count(trials []timeline.Trial, word func(timeline.Trial) string, format string) []string {
 	counts := map[string]int{}
 	var order []string
 	for _, t := range trials {
@@ -199,9 +272,9 @@ func tally(trials []timeline.Trial, word func(timeline.Trial) string) string {
 	slices.SortStableFunc(order, func(a, b string) int { return counts[b] - counts[a] })
 	var parts []string
 	for _, w := range order {
-		parts = append(parts, fmt.Sprintf("%s %d", w, counts[w]))
+		parts = append(parts, fmt.Sprintf(format, w, counts[w]))
 	}
-	return strings.Join(parts, ", ")
+	return parts
 }
 
 // sticky is a writer that remembers its first error.

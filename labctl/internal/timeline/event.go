@@ -26,7 +26,7 @@ const (
 	LogEnded      Kind = "log-ended"     // this replica's log was read to its end
 	WatchHole     Kind = "watch-hole"    // events may be missing or late; Note says of what, HoleSeconds since when
 	TrialEnded    Kind = "trial-ended"
-	RunEnded      Kind = "run-ended"
+	RunEnded      Kind = "run-ended" // Note: why before all trials were done; empty for a whole run
 )
 
 // Event is one observation. Exactly the part that belongs to its Kind is set.

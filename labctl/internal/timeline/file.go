@@ -54,7 +54,11 @@ func Read(in io.Reader) ([]Event, error) {
 			return nil, broken
 		}
 		var e Event
-		if err := json.Unmarshal(scanner.Bytes(), &e); err != nil {
+		err := json.Unmarshal(scanner.Bytes(), &e)
+		if err == nil {
+			err = e.complete()
+		}
+		if err != nil {
 			broken = fmt.Errorf("timeline line %d: %w", n, err)
 			continue
 		}
@@ -64,4 +68,32 @@ func Read(in io.Reader) ([]Event, error) {
 		return nil, fmt.Errorf("read timeline: %w", err)
 	}
 	return events, nil
+}
+
+// complete reports a missing part, so that whoever reads a timeline may rely on what belongs to a kind.
+func (e Event) complete() error {
+	missing := false
+	switch e.Kind {
+	case FaultIssued:
+		missing = e.Fault == nil
+	case ProcessUp, ProcessGone:
+		missing = e.Process == nil
+	case LeaseSeen:
+		missing = e.Lease == nil
+	case PodSeen, PodGone:
+		missing = e.Pod == nil
+	case WorkSeen:
+		missing = e.Work == nil
+	case LeaseRequest:
+		missing = e.Request == nil
+	case Deployed:
+		missing = e.Deploy == nil
+	case LogLine, LogHole, LogEnded:
+		missing = e.Log == nil
+	default: // the others have a Note at most
+	}
+	if missing {
+		return fmt.Errorf("an event of kind %s without what belongs to it", e.Kind)
+	}
+	return nil
 }

@@ -93,7 +93,7 @@ func (m *measurer) findFault() bool {
 		if e.Kind == FaultIssued && e.Trial == m.trial && e.Fault != nil {
 			m.start, m.t0, m.fault = i, e.Seconds, *e.Fault
 			m.out.Mode, m.out.WallT0, m.out.Kubectl = e.Fault.Mode, e.Wall, e.Fault.Kubectl
-			m.out.PhaseSeconds, m.out.Standbys = e.Fault.PhaseSeconds, len(e.Fault.Standbys)
+			m.out.PhaseSeconds, m.out.Standbys, m.out.Lane = e.Fault.PhaseSeconds, len(e.Fault.Standbys), e.Lane
 			return true
 		}
 	}

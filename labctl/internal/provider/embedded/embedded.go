@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -227,6 +229,9 @@ func (p Provider) start(where paths, spec provider.Spec) (*process, error) {
 	defer logFile.Close()
 	cmd := exec.Command(program, "run", "--name", spec.Name, "--state", where.state, "--sockets", where.sockets,
 		"--image", imageName()+"="+operator, "--pod-start-latency", spec.PodStartLatency.String())
+	for _, name := range slices.Sorted(maps.Keys(spec.Images)) {
+		cmd.Args = append(cmd.Args, "--image", name+"="+spec.Images[name])
+	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", logFile, logFile
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	keepFiles()

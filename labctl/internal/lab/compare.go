@@ -1,0 +1,66 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+// Contradictions compares trials.json, if the run's folder has one, with the trials that the events give, and returns a
+// sentence for each figure that differs.
+func (r Record) Contradictions(trials []timeline.Trial) ([]string, error) {
+	const name = "trials.json"
+	data, err := os.ReadFile(filepath.Join(r.Path, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var said, seen struct {
+		Trials []map[string]any `json:"trials"`
+	}
+	if err := json.Unmarshal(data, &said); err != nil {
+		return []string{fmt.Sprintf("%s can't be read (line %d: %v)", name, lineOf(data, err), err)}, nil
+	}
+	again, err := json.Marshal(map[string]any{"trials": trials})
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(again, &seen); err != nil {
+		return nil, err
+	}
+	if len(said.Trials) != len(seen.Trials) {
+		return []string{fmt.Sprintf("%s says that %d trials were done, the events say %d", name, len(said.Trials), len(seen.Trials))}, nil
+	}
+	var out []string
+	for i := range seen.Trials {
+		for _, key := range keys(said.Trials[i], seen.Trials[i]) {
+			if a, b := said.Trials[i][key], seen.Trials[i][key]; !reflect.DeepEqual(a, b) {
+				out = append(out, fmt.Sprintf("trial %d: %s says %s %s, the events say %s", i+1, name, key, text(a), text(b)))
+			}
+		}
+	}
+	return out, nil
+}
+
+// keys are the names of both objects, sorted.
+func keys(a, b map[string]any) []string {
+	all := map[string]any{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
+}
+
+func text(v any) string {
+	data, _ := json.Marshal(v) // it came from JSON
+	return string(data)
+}

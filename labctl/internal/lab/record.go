@@ -1,0 +1,145 @@
+package lab
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+// Record is a finished run as its folder tells it: what was asked for, and every event.
+type Record struct {
+	Path   string
+	Info   RunInfo
+	Events []timeline.Event
+}
+
+// FindRun returns the folder of a run: of a name in the folder of runs, such as latest, or of a path.
+func FindRun(runs, run string) (string, error) {
+	path := filepath.Join(runs, run)
+	if strings.ContainsRune(run, filepath.Separator) || run == "." || run == ".." || !exists(path) && exists(run) {
+		path = run
+	}
+	found, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		found, err = filepath.Abs(found)
+	}
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return found, err
+	case path == run:
+		return "", &provider.Problem{Err: fmt.Errorf("there is no folder %s", path), Hint: "ls " + word(filepath.Dir(path))}
+	case exists(filepath.Join(runs, latestRun)):
+		return "", &provider.Problem{Err: fmt.Errorf("there is no run %q in %s", run, runs), Hint: "ls " + word(runs)}
+	}
+	hint := "labctl failover --force"
+	if usual, err := RunsDir(); err != nil || runs != usual {
+		hint += " --runs-dir " + word(runs)
+	}
+	return "", &provider.Problem{Err: fmt.Errorf("there is no run in %s", runs), Hint: hint}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// word makes a path one word of a shell's command.
+func word(path string) string {
+	if strings.ContainsAny(path, " \t\n'\"\\$&;()<>|*?[]#~`!") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
+
+// ReadRecord reads run.json and timeline.jsonl of a run's folder. What was computed from them when it was recorded is not
+// looked at.
+func ReadRecord(path string) (Record, error) {
+	r := Record{Path: path}
+	for _, err := range []error{r.readInfo(), r.readEvents()} {
+		var missing *fs.PathError
+		switch {
+		case err == nil:
+		case errors.Is(err, fs.ErrNotExist) && errors.As(err, &missing):
+			return r, &provider.Problem{Err: fmt.Errorf("%s is no run's folder: it has no %s", path, filepath.Base(missing.Path)), Hint: "ls -l " + word(path)}
+		default:
+			return r, &provider.Problem{Err: err, Hint: "ls -l " + word(path)}
+		}
+	}
+	return r, nil
+}
+
+func (r *Record) readInfo() error {
+	file := filepath.Join(r.Path, "run.json")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &r.Info); err != nil {
+		return fmt.Errorf("%s line %d: %w", file, lineOf(data, err), err)
+	}
+	if r.Info.Schema != report.Schema || r.Info.Kind != kindRun {
+		return fmt.Errorf("%s is of schema %q and kind %q; this labctl reads %q and %q", file, r.Info.Schema, r.Info.Kind, report.Schema, kindRun)
+	}
+	return nil
+}
+
+// lineOf is where in a JSON text an error is; the last line if the error does not say.
+func lineOf(data []byte, err error) int {
+	at := int64(len(data))
+	var syntax *json.SyntaxError
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &wrong):
+		at = wrong.Offset
+	}
+	return 1 + bytes.Count(bytes.TrimRight(data[:min(at, int64(len(data)))], "\n"), []byte("\n"))
+}
+
+func (r *Record) readEvents() error {
+	file := filepath.Join(r.Path, "timeline.jsonl")
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if r.Events, err = timeline.Read(in); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// Report measures the run's trials from its events and judges them.
+func (r Record) Report() report.Failover {
+	f := report.NewFailover(r.Info.Header, timeline.Trials(r.Events), r.Path)
+	f.Requested = r.Info.Trials * len(r.Info.Modes)
+	switch ended, note := r.ended(); {
+	case !ended:
+		f.CutShort("its record has no end; labctl was killed, or is still at it")
+	case note != "":
+		f.CutShort(note)
+	case f.N < f.Requested:
+		f.CutShort("its record does not say why")
+	}
+	return f
+}
+
+// ended reports whether the run came to an end that was recorded, and why before all trials were done.
+func (r Record) ended() (ended bool, note string) {
+	for _, e := range r.Events {
+		if e.Kind == timeline.RunEnded {
+			return true, e.Note
+		}
+	}
+	return false, ""
+}

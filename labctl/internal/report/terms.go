@@ -1,0 +1,26 @@
+package report
+
+import (
+	"fmt"
+
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+// Terms says how a lock gap adds up, from the requests on the Lease; "" for a trial without terms.
+func Terms(t timeline.Trial) string {
+	if t.Terms == nil {
+		return ""
+	}
+	terms := *t.Terms
+	sum, text := terms.PollPhaseSeconds, fmt.Sprintf("%.2f poll phase", terms.PollPhaseSeconds)
+	if terms.AgeSeconds != nil && terms.ObservationSeconds != nil && terms.LeaseDurationSeconds != nil {
+		sum += *terms.ObservationSeconds + *terms.LeaseDurationSeconds - *terms.AgeSeconds
+		text = fmt.Sprintf("− %.2f age of the last renewal + %.2f observation lag + %g LeaseDuration + %s",
+			*terms.AgeSeconds, *terms.ObservationSeconds, *terms.LeaseDurationSeconds, text)
+	}
+	text += fmt.Sprintf(" = %.2f s; ", sum)
+	if terms.ResidualSeconds < 0 {
+		return text + fmt.Sprintf("%.2f s less was measured", -terms.ResidualSeconds)
+	}
+	return text + fmt.Sprintf("the takeover's requests took the other %.2f s", terms.ResidualSeconds)
+}
