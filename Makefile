@@ -55,6 +55,12 @@ check: ## what must hold before a commit: format, vet, tidy, then the tests
 	cd labctl/cluster && go vet ./... && go mod tidy -diff
 	@$(MAKE) test
 
+bench: build ## measure the instrument: how late labctl sees things, idle and with one core kept busy
+	@bin/labctl up --name bench >/dev/null
+	@echo "idle:"; bin/labctl bench --name bench 2>/dev/null
+	@echo; echo "one core kept busy:"; (while :; do :; done) & busy=$$!; trap "kill $$busy" EXIT; bin/labctl bench --name bench 2>/dev/null
+	@bin/labctl down --name bench
+
 kit: build ## pack the programs and the course into dist/failover-lab.tar.gz
 	@rm -rf dist && mkdir -p dist/failover-lab
 	@cp -r bin manifests exercises checklists docs LICENSE dist/failover-lab && cp docs/kit.md dist/failover-lab/README.md
@@ -64,4 +70,4 @@ kit: build ## pack the programs and the course into dist/failover-lab.tar.gz
 clean: lab-down ## remove the lab, bin and dist; the Go cache and recorded runs stay
 	rm -rf bin dist
 
-.PHONY: help failover build tools cluster lab-up lab-down watch test check kit clean
+.PHONY: help failover build tools cluster lab-up lab-down watch test check bench kit clean

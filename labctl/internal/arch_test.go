@@ -63,10 +63,11 @@ var mayImport = map[string]string{
 
 // onlyIn confines third parties: a package whose import path begins with the key may be imported by these packages only.
 var onlyIn = map[string][]string{
-	"github.com/charmbracelet/":             {"labctl/internal/tui"},
-	"sigs.k8s.io/kind":                      {"labctl/internal/provider/kind"},
-	"github.com/spf13/cobra":                {"labctl/internal/cmd"},
-	"k8s.io/client-go/tools/leaderelection": {"operator", "operator/lease/election", "operator/lease/election/electiontest", "labctl/internal/sim"},
+	"github.com/charmbracelet/":              {"labctl/internal/tui"},
+	"sigs.k8s.io/kind":                       {"labctl/internal/provider/kind"},
+	"github.com/spf13/cobra":                 {"labctl/internal/cmd"},
+	"github.com/santhosh-tekuri/jsonschema/": {}, // tests only
+	"k8s.io/client-go/tools/leaderelection":  {"operator", "operator/lease/election", "operator/lease/election/electiontest", "labctl/internal/sim"},
 }
 
 // pure packages touch no cluster and no network, and start no program.

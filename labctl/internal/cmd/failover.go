@@ -135,7 +135,7 @@ func (a *app) failover(c *cobra.Command, f failoverFlags) error {
 	if err != nil && len(result.Trials) == 0 {
 		return a.ended(ctx, c, f, err)
 	}
-	if printed := a.printFailover(result); printed != nil {
+	if printed := a.printFailover(result, options); printed != nil {
 		return printed
 	}
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *app) ended(ctx context.Context, c *cobra.Command, f failoverFlags, err 
 	return err
 }
 
-func (a *app) printFailover(result report.Failover) error {
+func (a *app) printFailover(result report.Failover, options lab.Options) error {
 	if a.json {
 		return report.JSON(a.streams.Out, result)
 	}
@@ -165,7 +165,7 @@ func (a *app) printFailover(result report.Failover) error {
 		return nil // what to type next stands with the reason
 	}
 	next := "labctl failover --force --trials 10 --timing fast"
-	if kept := keeps(result.Header); len(kept) > 0 {
+	if kept := keeps(result.Header, options); len(kept) > 0 {
 		fmt.Fprintf(a.streams.Out, "the operator keeps %s; back: %s\n", replica.Values(kept), a.typed(replica.Undo(kept)))
 		next = "labctl failover --mode crash"
 	}
@@ -173,8 +173,11 @@ func (a *app) printFailover(result report.Failover) error {
 	return err
 }
 
-// keeps is what the operator that was measured has and a new one has not.
-func keeps(h report.Header) []replica.Difference {
+// keeps is what the lab's operator has and a new one has not; nothing if something else was measured.
+func keeps(h report.Header, options lab.Options) []replica.Difference {
+	if options.Lanes > 1 || options.Foreign != nil {
+		return nil
+	}
 	d := replica.Default()
 	return d.Differences(replica.Settings{Timing: h.Timing, Election: h.Election, Identity: h.Identity, ReleaseOnCancel: h.ReleaseOnCancel})
 }

@@ -16,8 +16,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/provider"
@@ -31,6 +35,39 @@ type usageError struct {
 }
 
 func (u usageError) Error() string { return u.err.Error() }
+
+// flagError says in plain words what is wrong with a flag of any command: the words of Go's parsers help nobody who types.
+func flagError(c *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &value) && errors.Is(err, strconv.ErrRange):
+		err = fmt.Errorf("--%s %s: the number is out of range", value.GetFlag().Name, value.GetValue())
+	case errors.As(err, &value):
+		err = fmt.Errorf("--%s %s: want %s", value.GetFlag().Name, value.GetValue(), wanted(value.GetFlag().Value.Type()))
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		err = fmt.Errorf("unknown flag: -%s", unknown.GetSpecifiedShortnames())
+	}
+	return usageError{command: c.CommandPath(), err: err}
+}
+
+// wanted tells what a flag of that type takes.
+func wanted(kind string) string {
+	switch kind {
+	case "int":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	case "uint64":
+		return "a whole number that is not negative"
+	case "duration":
+		return "a duration with its unit, such as 90s or 2m"
+	case "bool":
+		return "true or false"
+	default:
+		return "a value of type " + kind
+	}
+}
 
 // verdictError carries an exit code for a result that is printed already.
 type verdictError struct{ code int }

@@ -136,9 +136,10 @@ func (a *app) root() *cobra.Command {
 	flags.StringVar(&a.name, "name", provider.DefaultLab, "name of the lab")
 	flags.BoolVar(&a.json, "json", false, "print the result as JSON")
 	flags.BoolVar(&a.debug, "debug", false, "print the whole chain of an error")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{command: c.CommandPath(), err: err} })
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.upCommand(), a.downCommand(), a.statusCommand(), a.doctorCommand(), a.envCommand(), a.kubeconfigCommand(),
-		a.scaleCommand(), a.operatorCommand(), a.failoverCommand(), a.watchCommand(), a.predictCommand(), a.benchCommand(), a.versionCommand())
+		a.scaleCommand(), a.operatorCommand(), a.failoverCommand(), a.watchCommand(),
+		a.reportCommand(), a.replayCommand(), a.predictCommand(), a.benchCommand(), a.versionCommand())
 	return root
 }
 

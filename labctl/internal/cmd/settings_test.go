@@ -6,6 +6,7 @@ import (
 
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/replica"
+	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 )
@@ -48,5 +49,25 @@ func TestKubectlPatch_IsOneWordForAShell(t *testing.T) {
 	out, err := exec.Command("sh", "-c", "printf %s "+quote(patch)).Output()
 	if err != nil || string(out) != patch {
 		t.Errorf("got %s, %v; want %s", out, err, patch)
+	}
+}
+
+func TestKeeps_OnlyOfTheLabsOwnOperator(t *testing.T) {
+	d := replica.Default()
+	header := report.Header{Timing: api.Fast(), Election: d.Election, Identity: d.Identity, ReleaseOnCancel: d.ReleaseOnCancel}
+	for _, c := range []struct {
+		name    string
+		header  report.Header
+		options lab.Options
+		want    string
+	}{
+		{"the operator", header, lab.Options{Lanes: 1}, "timing 5/3/1"},
+		{"the operator as it is by default", report.Header{Timing: api.Default(), Election: d.Election, Identity: d.Identity, ReleaseOnCancel: true}, lab.Options{}, ""},
+		{"lanes, which are gone", header, lab.Options{Lanes: 2}, ""},
+		{"an operator that is not the lab's", report.Header{Timing: api.Fast()}, lab.Options{Foreign: &lab.Foreign{}}, ""},
+	} {
+		if got := replica.Values(keeps(c.header, c.options)); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
 	}
 }

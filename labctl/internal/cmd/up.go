@@ -36,7 +36,7 @@ func (a *app) upCommand() *cobra.Command {
 	c.Flags().StringVar(&f.provider, "provider", "auto", "where the lab runs: auto or embedded")
 	c.Flags().IntVar(&f.replicas, "replicas", 2, "replicas of the operator in a new lab")
 	c.Flags().DurationVar(&f.startLatency, "pod-start-latency", embedded.DefaultPodStartLatency, "how long the node waits before it starts a pod, in a new lab")
-	c.Flags().StringArrayVar(&f.images, "image", nil, "NAME=PATH: pods of this image run the local program at PATH, in a new lab; may be repeated")
+	c.Flags().StringArrayVar(&f.images, "pod-image", nil, "NAME=PATH: pods of this image run the local program at PATH, in a new lab; may be repeated")
 	return c
 }
 
@@ -117,12 +117,12 @@ func checkReplicas(n int, hint string) error {
 	return nil
 }
 
-// imageMap reads --image. A path must lead to a program.
+// imageMap reads --pod-image. A path must lead to a program.
 func (f upFlags) imageMap() (map[string]string, error) {
 	images := map[string]string{}
 	for _, value := range f.images {
 		wrong := func(format string, args ...any) error {
-			return &provider.Problem{Err: fmt.Errorf("--image %q: "+format, append([]any{value}, args...)...), Hint: "labctl up --image example.com/my-operator=./bin/my-operator"}
+			return &provider.Problem{Err: fmt.Errorf("--pod-image %q: "+format, append([]any{value}, args...)...), Hint: "labctl up --pod-image example.com/my-operator=./bin/my-operator"}
 		}
 		name, path, found := strings.Cut(value, "=")
 		if !found || name == "" || path == "" {

@@ -13,6 +13,7 @@ import (
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
 )
 
 // lane is one set of replicas with its Lease, on which trials are done one after the other.
@@ -95,16 +96,12 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 }
 
 // poise waits until the lab is settled and then for a random while, again if the lab did not stay settled meanwhile.
-// What settles a lab is often the standby's poll, so a fault right after it would meet the longest pause before the next:
-// one such pause is waited out, and then a uniform share of three RetryPeriods. Simulated, the standby's next poll then
-// comes as at any random moment: the largest difference of the two distributions is 0.01.
 func (l *lane) poise(ctx context.Context) (scene, time.Duration, error) {
 	for {
 		if _, err := l.settle(ctx); err != nil {
 			return scene{}, 0, err
 		}
-		phase := time.Duration(3 * l.random.Float64() * float64(l.settings.Timing.RetryPeriod))
-		wait := pollPause(l.settings.Timing) + phase
+		wait, phase := moment(l.random, l.settings.Timing)
 		l.say(fmt.Sprintf("settled; a random wait before the fault (%.1f s)", wait.Seconds()))
 		if err := sleep(ctx, wait); err != nil {
 			return scene{}, 0, err
@@ -113,6 +110,14 @@ func (l *lane) poise(ctx context.Context) (scene, time.Duration, error) {
 			return s, phase, nil
 		}
 	}
+}
+
+// moment draws how long after the settling the fault comes, and its random share. What settles a lab is often the standby's
+// poll, so a fault right after it would meet the longest pause before the next: one such pause is waited out, and then a
+// uniform share of three RetryPeriods. The standby's next poll then comes as at any random moment.
+func moment(random *rand.Rand, t api.Timing) (wait, phase time.Duration) {
+	phase = time.Duration(3 * random.Float64() * float64(t.RetryPeriod))
+	return pollPause(t) + phase, phase
 }
 
 // limit is how long a successor is waited for: what the model allows, twice the tolerances and a slow start.

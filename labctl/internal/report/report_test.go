@@ -34,9 +34,16 @@ func three() []timeline.Trial {
 			Standbys: 1, HolderBefore: "pod-c", HolderAfter: ptr("pod-b"), TransitionsBefore: 4, TransitionsAfter: ptr(5), WallT0: at,
 			InstantsSeconds: map[string]float64{"T1": 0.01, "T4": 0.11, "T5": 0.92, "T7": 0.99}, Kubectl: "kubectl -n academy-build delete pod pod-c --grace-period=0 --force"},
 		{Mode: "kill", Class: timeline.Expired, Winner: timeline.Standby, GapSeconds: ptr(17.41), LockGapSeconds: ptr(17.31), OverlapSeconds: ptr(0.0),
+			UncertaintySeconds: ptr(0.012), GapUncertaintySeconds: ptr(0.003),
+			Terms:   &timeline.Terms{AgeSeconds: ptr(1.01), ObservationSeconds: ptr(1.8), LeaseDurationSeconds: ptr(15.0), PollPhaseSeconds: 1.5, ResidualSeconds: 0.02},
+			Sources: map[string]timeline.Source{"T1": "command", "T3": "node", "T5": "lease", "T7": "log"}, LagsSeconds: map[string]float64{"T1": 0, "T3": 0.004, "T5": 0.012, "T7": 0.003},
 			Standbys: 1, HolderBefore: "pod-b", HolderAfter: ptr("pod-d"), TransitionsBefore: 5, TransitionsAfter: ptr(6), WallT0: at,
 			InstantsSeconds: map[string]float64{"T1": 0.02, "T3": 0.01, "T5": 17.32, "T7": 17.41}},
 	}
+}
+
+func void(why string) timeline.Trial {
+	return timeline.Trial{Mode: "kill", Class: timeline.Unknown, Void: why, HolderBefore: "pod-b", Standbys: 1, InstantsSeconds: map[string]float64{}}
 }
 
 func golden(t *testing.T, name string, got []byte) {
@@ -60,6 +67,7 @@ func TestText(t *testing.T) {
 	for name, trials := range map[string][]timeline.Trial{
 		"three.txt": three(),
 		"many.txt":  append(three(), three()...),
+		"void.txt":  append(three(), void("the command was not accepted"), void("standby pod-b went away before the Lease had a new holder"), void("the command was not accepted")),
 		"unseen.txt": {{Mode: "kill", Class: timeline.Unknown, Void: "no new holder was seen", HolderBefore: "pod-b", Standbys: 1,
 			InstantsSeconds: map[string]float64{"T1": 0.02}}},
 	} {
@@ -81,16 +89,22 @@ func TestMarkdown(t *testing.T) {
 	golden(t, "three.md", out.Bytes())
 }
 
-func TestText_FitsEightyColumnsInItsTable(t *testing.T) {
-	var out bytes.Buffer
-	if err := Text(&out, NewFailover(header(), three(), "/runs/x")); err != nil {
-		t.Fatal(err)
+// Every mode at its widest: a long title, a mixed class and winner, figures of two digits before the point.
+func TestText_FitsAHundredColumns(t *testing.T) {
+	wide := three()
+	for i := range wide {
+		wide[i].LockGapSeconds, wide[i].GapSeconds, wide[i].UncertaintySeconds, wide[i].GapUncertaintySeconds = ptr(17.31), ptr(17.41), ptr(0.02), ptr(0.01)
+		wide[i].Class, wide[i].Winner = timeline.SameIdentity, timeline.Replacement
 	}
-	table, _, _ := strings.Cut(out.String(), "\n\nlock gap:")
-	_, table, _ = strings.Cut(table, "WHAT WAS DONE")
-	for line := range strings.Lines(table) {
-		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
-			t.Errorf("%d columns: %s", n, line)
+	for name, trials := range map[string][]timeline.Trial{"single": wide, "several": append(append(wide, three()...), void("x"), void(strings.Repeat("long ", 40)))} {
+		var out bytes.Buffer
+		if err := Text(&out, NewFailover(header(), trials, "/runs/x")); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
 		}
 	}
 }
@@ -145,5 +159,15 @@ func TestQuantile(t *testing.T) {
 		if got := quantile(values, q); got != want {
 			t.Errorf("quantile %v: got %v, want %v", q, got, want)
 		}
+	}
+}
+
+func TestTerms_OfAReleaseAndOfLessThanTheModelSays(t *testing.T) {
+	trial := timeline.Trial{Terms: &timeline.Terms{PollPhaseSeconds: 1.4, ResidualSeconds: -0.02}}
+	if got, want := Terms(trial), "1.40 poll phase = 1.40 s; 0.02 s less was measured"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := Terms(timeline.Trial{}); got != "" {
+		t.Errorf("no terms: got %q, want nothing", got)
 	}
 }

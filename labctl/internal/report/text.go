@@ -31,7 +31,7 @@ func Text(out io.Writer, f Failover) error {
 		figures(w, groups, f.Predicted)
 		kinds(w, groups)
 	}
-	w.printf("\nlock gap: no living process holds the Lease.\nuser gap: from the command to the successor's first reconcile.\n")
+	w.printf("\nlock gap: no living process holds the Lease.\nuser gap: from the command to the successor's first reconcile.\n±: how late labctl saw it; of several trials, the largest.\n")
 	verdict(w, f)
 	return w.err
 }
@@ -43,7 +43,7 @@ func singles(w *sticky, groups []group, predicted map[string]gap.Prediction) {
 	for _, g := range groups {
 		t := g.trials[0]
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", title(t.Mode), t.Class, band(t.Mode, predicted),
-			seconds(t.LockGapSeconds)+give(t.UncertaintySeconds), seconds(t.GapSeconds)+give(t.GapUncertaintySeconds), winner(t.Winner))
+			seconds(t.LockGapSeconds)+plusMinus(t.UncertaintySeconds), seconds(t.GapSeconds)+plusMinus(t.GapUncertaintySeconds), winner(t.Winner))
 	}
 	table.Flush()
 }
@@ -56,10 +56,10 @@ func figures(w *sticky, groups []group, predicted map[string]gap.Prediction) {
 		lock, user := collect(g.trials, lockGap), collect(g.trials, userGap)
 		spread, median := "–", "–"
 		if len(lock) > 0 {
-			spread = fmt.Sprintf("%.2f / %.2f / %.2f s", lock[0], quantile(lock, 0.5), lock[len(lock)-1]) + give(g.largest(lockGapGive))
+			spread = fmt.Sprintf("%.2f / %.2f / %.2f s", lock[0], quantile(lock, 0.5), lock[len(lock)-1]) + plusMinus(g.largest(lockGapUncertainty))
 		}
 		if len(user) > 0 {
-			median = fmt.Sprintf("%.2f s", quantile(user, 0.5)) + give(g.largest(userGapGive))
+			median = fmt.Sprintf("%.2f s", quantile(user, 0.5)) + plusMinus(g.largest(userGapUncertainty))
 		}
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", title(g.mode), len(g.trials), band(g.mode, predicted), spread, median)
 	}
@@ -78,10 +78,10 @@ func kinds(w *sticky, groups []group) {
 }
 
 // Figures of a trial, by name.
-func lockGap(t timeline.Trial) *float64     { return t.LockGapSeconds }
-func userGap(t timeline.Trial) *float64     { return t.GapSeconds }
-func lockGapGive(t timeline.Trial) *float64 { return t.UncertaintySeconds }
-func userGapGive(t timeline.Trial) *float64 { return t.GapUncertaintySeconds }
+func lockGap(t timeline.Trial) *float64            { return t.LockGapSeconds }
+func userGap(t timeline.Trial) *float64            { return t.GapSeconds }
+func lockGapUncertainty(t timeline.Trial) *float64 { return t.UncertaintySeconds }
+func userGapUncertainty(t timeline.Trial) *float64 { return t.GapUncertaintySeconds }
 
 func explain(w *sticky, t timeline.Trial, f Failover) {
 	w.printf("%s\n", title(t.Mode))
@@ -209,12 +209,12 @@ func band(mode string, predicted map[string]gap.Prediction) string {
 	return "–"
 }
 
-// give writes how far a figure may be off, rounded up to hundredths; "" if that is not known.
-func give(uncertainty *float64) string {
+// plusMinus writes how far a figure may be off, rounded up to hundredths; "" if that is not known.
+func plusMinus(uncertainty *float64) string {
 	if uncertainty == nil {
 		return ""
 	}
-	return fmt.Sprintf(" ± %.2f", math.Ceil(*uncertainty*100)/100)
+	return fmt.Sprintf(" ± %.2f", math.Ceil(*uncertainty*100-1e-9)/100)
 }
 
 func seconds(v *float64) string {

@@ -25,6 +25,8 @@ const (
 	LogHole       Kind = "log-hole"      // lines of this replica's log may be missing
 	LogEnded      Kind = "log-ended"     // this replica's log was read to its end
 	WatchHole     Kind = "watch-hole"    // events may be missing or late; Note says of what, HoleSeconds since when
+	ServerAway    Kind = "server-away"   // the API server has not answered for a second; Note says what came instead
+	ServerBack    Kind = "server-back"   // it answers again; Note says after how long
 	TrialEnded    Kind = "trial-ended"
 	RunEnded      Kind = "run-ended" // Note: why before all trials were done; empty for a whole run
 )

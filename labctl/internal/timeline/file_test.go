@@ -62,3 +62,12 @@ func TestWriter_TheFirstErrorSticks(t *testing.T) {
 		t.Errorf("got %v and %v, want an error from both", err, w.Err())
 	}
 }
+
+func TestRead_AnEventWithoutItsPartIsNamed(t *testing.T) {
+	for _, kind := range []Kind{FaultIssued, ProcessUp, ProcessGone, LeaseSeen, PodSeen, PodGone, WorkSeen, LeaseRequest, Deployed, LogLine, LogHole, LogEnded} {
+		_, err := Read(strings.NewReader(`{"t":1,"kind":"` + string(kind) + `"}` + "\n" + `{"t":2,"kind":"run-ended"}`))
+		if err == nil || !strings.Contains(err.Error(), "line 1: an event of kind "+string(kind)+" without what belongs to it") {
+			t.Errorf("%s: got error %v", kind, err)
+		}
+	}
+}

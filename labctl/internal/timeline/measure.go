@@ -20,6 +20,9 @@ const (
 	T7 = "T7" // the next holder's first reconcile
 )
 
+// Instants returns the names of the instants in their order.
+func Instants() []string { return []string{T1, T2, T3, T4, T5, T6, T7} }
+
 // clockSlack is how much earlier than LeaseDuration an expiry may appear: renewTime is compared in whole seconds by the
 // candidates, and the arrival of a renewal is late by a few milliseconds.
 const clockSlack = 1.1

@@ -1,0 +1,173 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+type replayFlags struct {
+	plain   bool
+	speed   float64
+	from    int
+	lane    int
+	runsDir string
+}
+
+func (a *app) replayCommand() *cobra.Command {
+	var f replayFlags
+	c := &cobra.Command{
+		Use:   "replay [RUN]",
+		Short: "Tell a recorded run again, as `labctl watch` told it, with its pauses",
+		Long: "replay prints the events of a recorded run in the words of watch, one line each, with the pauses between them.\n" +
+			"RUN is the name of a run in the folder of runs, or a path; without it, the newest run is taken. Ctrl-C ends it.",
+		Example: "  labctl replay --speed 10\n  labctl replay 20261130-120000-failover --from 2\n  labctl replay --json --speed 0",
+		Args:    oneRun,
+		RunE:    func(c *cobra.Command, args []string) error { return a.replay(c, f, args) },
+	}
+	c.Flags().BoolVar(&f.plain, "plain", false, "print lines, the only form there is")
+	c.Flags().Float64Var(&f.speed, "speed", 1, "divides the pauses; 0 leaves them out")
+	c.Flags().IntVar(&f.from, "from", 0, "the trial to begin with, from where the one before it ended")
+	c.Flags().IntVar(&f.lane, "lane", 0, "which lane, of a run with several; 0 is that of --from, else the first")
+	c.Flags().StringVar(&f.runsDir, "runs-dir", "", "folder of the runs")
+	return c
+}
+
+// slowest keeps a pause within what a timer can wait.
+const slowest = 0.001
+
+func (a *app) replay(c *cobra.Command, f replayFlags, args []string) error {
+	usage := func(format string, args ...any) error {
+		return usageError{command: c.CommandPath(), err: fmt.Errorf(format, args...)}
+	}
+	switch {
+	case f.speed != 0 && !(f.speed >= slowest) || math.IsInf(f.speed, 0): // NaN is not either
+		return usage("--speed %g is neither 0 nor %g or more", f.speed, slowest)
+	case f.from < 0:
+		return usage("--from %d is not the number of a trial", f.from)
+	case f.lane < 0:
+		return usage("--lane %d is not the number of a lane", f.lane)
+	}
+	record, err := readRecord(f.runsDir, args)
+	if err != nil {
+		return err
+	}
+	again := "labctl replay " + shellWord(record.Path)
+	lane, err := pickLane(record.Events, f, again)
+	if err != nil {
+		return err
+	}
+	if lanes := timeline.Lanes(record.Events); len(lanes) > 1 {
+		fmt.Fprintf(a.streams.Err, "note: the run has lanes %s; this is lane %d (--lane picks another)\n", list(lanes), lane)
+	}
+	before, events := begin(timeline.Lane(record.Events, lane), f.from)
+	tell := raw(a.streams.Out)
+	if !a.json {
+		tell = told(a.streams.Out, before)
+	}
+	return play(c.Context(), events, f.speed, tell)
+}
+
+// pickLane returns the lane to show: the one asked for, else that of the trial to begin with, else the first.
+func pickLane(events []timeline.Event, f replayFlags, again string) (int, error) {
+	lanes, problem := timeline.Lanes(events), func(hint, format string, args ...any) (int, error) {
+		return 0, &provider.Problem{Err: fmt.Errorf(format, args...), Hint: hint}
+	}
+	of := -1 // the lane of the trial
+	for _, e := range events {
+		if e.Kind == timeline.FaultIssued && e.Trial == f.from {
+			of = e.Lane
+		}
+	}
+	switch {
+	case f.from > 0 && of < 0:
+		return problem(again, "the run has no trial %d", f.from)
+	case f.lane > 0 && !slices.Contains(lanes, f.lane) && slices.Max(append(lanes, 0)) == 0:
+		return problem(again, "the run has no lanes")
+	case f.lane > 0 && !slices.Contains(lanes, f.lane):
+		return problem(again, "the run has no lane %d, but %s", f.lane, list(lanes))
+	case f.lane > 0 && f.from > 0 && f.lane != of:
+		return problem(fmt.Sprintf("%s --from %d", again, f.from), "trial %d was done on lane %d, not on %d", f.from, of, f.lane)
+	case f.lane > 0:
+		return f.lane, nil
+	case f.from > 0:
+		return of, nil
+	case len(lanes) > 0:
+		return lanes[0], nil
+	default:
+		return 0, nil
+	}
+}
+
+// list writes numbers for people: 1, 2 and 3.
+func list(numbers []int) string {
+	text := ""
+	for i, n := range numbers {
+		switch {
+		case i == 0:
+		case i == len(numbers)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += fmt.Sprint(n)
+	}
+	return text
+}
+
+// begin splits the events of a lane at the beginning of a trial; 0 is the beginning of the run.
+func begin(events []timeline.Event, trial int) (before, from []timeline.Event) {
+	if trial == 0 {
+		return nil, events
+	}
+	cut := len(events) - len(timeline.Cut(events, trial))
+	return events[:cut], events[cut:]
+}
+
+// raw prints each event as a line of JSON.
+func raw(out io.Writer) func(timeline.Event) error {
+	encoder := json.NewEncoder(out)
+	return func(e timeline.Event) error { return encoder.Encode(e) }
+}
+
+// told prints each event in words, to somebody who knows what was before.
+func told(out io.Writer, before []timeline.Event) func(timeline.Event) error {
+	var narrator report.Narrator
+	for _, e := range before {
+		narrator.Line(e)
+	}
+	return func(e timeline.Event) error {
+		line := narrator.Line(e)
+		if line == "" {
+			return nil
+		}
+		_, err := fmt.Fprintln(out, line)
+		return err
+	}
+}
+
+// play hands on the events in their time.
+func play(ctx context.Context, events []timeline.Event, speed float64, tell func(timeline.Event) error) error {
+	if len(events) == 0 {
+		return nil
+	}
+	pace := newPacer(speed, events[0].Seconds)
+	for _, e := range events {
+		if err := pace.wait(ctx, e.Seconds); err != nil {
+			return err
+		}
+		if err := tell(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/report"
+)
+
+type reportFlags struct {
+	format  string
+	runsDir string
+}
+
+// The formats of a report.
+const (
+	formatText     = "text"
+	formatMarkdown = "md"
+	formatJSON     = "json"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var f reportFlags
+	c := &cobra.Command{
+		Use:   "report [RUN]",
+		Short: "Compute a recorded run again from its events, and show it",
+		Long: "report measures the trials of a recorded run again, from run.json and timeline.jsonl alone, judges and shows them.\n" +
+			"RUN is the name of a run in the folder of runs, or a path; without it, the newest run is taken.\n\n" +
+			"If the run's trials.json says something else than its events, that is told and the exit code is 1; otherwise the\n" +
+			"exit code is that of the checks, as for failover.",
+		Example: "  labctl report\n  labctl report 20261130-120000-failover --format md\n  labctl report ./my-run --json",
+		Args:    oneRun,
+		RunE:    func(c *cobra.Command, args []string) error { return a.showReport(c, f, args) },
+	}
+	c.Flags().StringVar(&f.format, "format", formatText, "text, md or json; json is the object that failover --json prints")
+	c.Flags().StringVar(&f.runsDir, "runs-dir", "", "folder of the runs")
+	return c
+}
+
+// oneRun accepts the name of a run, or nothing for the newest one.
+func oneRun(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usageError{command: c.CommandPath(), err: fmt.Errorf("%s takes one run, not %d", c.CommandPath(), len(args))}
+	}
+	return nil
+}
+
+func (a *app) showReport(c *cobra.Command, f reportFlags, args []string) error {
+	usage := func(format string, args ...any) error {
+		return usageError{command: c.CommandPath(), err: fmt.Errorf(format, args...)}
+	}
+	switch {
+	case f.format != formatText && f.format != formatMarkdown && f.format != formatJSON:
+		return usage("--format %q is not text, md or json", f.format)
+	case a.json && c.Flags().Changed("format") && f.format != formatJSON:
+		return usage("--json means --format json; it can't be joined with --format %s", f.format)
+	case a.json:
+		f.format = formatJSON
+	}
+	record, err := readRecord(f.runsDir, args)
+	if err != nil {
+		return err
+	}
+	result := record.Report()
+	if err := a.printReport(result, f.format); err != nil {
+		return err
+	}
+	contradictions, err := record.Contradictions(result.Trials)
+	if err != nil {
+		return err
+	}
+	if len(contradictions) > 0 {
+		a.contradicted(record, contradictions)
+		return verdictError{ExitFail}
+	}
+	return exitFor(result.Verdict)
+}
+
+// readRecord reads the run that was named, or the newest one.
+func readRecord(runs string, args []string) (lab.Record, error) {
+	run := "latest"
+	if len(args) > 0 {
+		run = args[0]
+	}
+	if runs == "" {
+		var err error
+		if runs, err = lab.RunsDir(); err != nil {
+			return lab.Record{}, err
+		}
+	}
+	path, err := lab.FindRun(runs, run)
+	if err != nil {
+		return lab.Record{}, err
+	}
+	return lab.ReadRecord(path)
+}
+
+func (a *app) printReport(result report.Failover, format string) error {
+	switch format {
+	case formatJSON:
+		return report.JSON(a.streams.Out, result)
+	case formatMarkdown:
+		return report.Markdown(a.streams.Out, result)
+	}
+	if err := report.Text(a.streams.Out, result); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.streams.Out, "record: %s\nnext: %s\n", result.Run, a.typed("labctl replay "+shellWord(result.Run)))
+	return err
+}
+
+// mostContradictions bounds how many figures are listed that differ.
+const mostContradictions = 5
+
+// contradicted tells that trials.json is not what the events give.
+func (a *app) contradicted(r lab.Record, differences []string) {
+	for i, d := range differences {
+		if i == mostContradictions {
+			fmt.Fprintf(a.streams.Err, "note: and %d more figures differ\n", len(differences)-i)
+			break
+		}
+		fmt.Fprintf(a.streams.Err, "note: %s\n", d)
+	}
+	a.message("trials.json of this run is not what its events give; shown is what the events give", "ls -l "+shellWord(r.Path))
+}
