@@ -72,14 +72,18 @@ func number(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f
 
 // timingJSON spells the durations as the rest of the kit's JSON does: numbers with the unit in the name.
 type timingJSON struct {
-	LeaseDurationSeconds float64 `json:"leaseDurationSeconds"`
-	RenewDeadlineSeconds float64 `json:"renewDeadlineSeconds"`
-	RetryPeriodSeconds   float64 `json:"retryPeriodSeconds"`
+	LeaseDurationSeconds float64  `json:"leaseDurationSeconds"`
+	RenewDeadlineSeconds *float64 `json:"renewDeadlineSeconds"` // null if it is not known
+	RetryPeriodSeconds   float64  `json:"retryPeriodSeconds"`
 }
 
 // MarshalJSON writes {"leaseDurationSeconds":15,"renewDeadlineSeconds":10,"retryPeriodSeconds":2}.
 func (t Timing) MarshalJSON() ([]byte, error) {
-	return json.Marshal(timingJSON{t.LeaseDuration.Seconds(), t.RenewDeadline.Seconds(), t.RetryPeriod.Seconds()})
+	out := timingJSON{LeaseDurationSeconds: t.LeaseDuration.Seconds(), RetryPeriodSeconds: t.RetryPeriod.Seconds()}
+	if t.RenewDeadline > 0 {
+		out.RenewDeadlineSeconds = new(t.RenewDeadline.Seconds())
+	}
+	return json.Marshal(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -88,7 +92,10 @@ func (t *Timing) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("read timing: %w", err)
 	}
-	*t = seconds(in.LeaseDurationSeconds, in.RenewDeadlineSeconds, in.RetryPeriodSeconds)
+	*t = seconds(in.LeaseDurationSeconds, 0, in.RetryPeriodSeconds)
+	if in.RenewDeadlineSeconds != nil {
+		t.RenewDeadline = duration(*in.RenewDeadlineSeconds)
+	}
 	return nil
 }
 

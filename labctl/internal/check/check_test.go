@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,5 +124,22 @@ func TestRun_TermsConcernOnlyTrialsThatHaveThem(t *testing.T) {
 	}
 	if got, _ := termsAddUp(good(late)); got != Fail {
 		t.Errorf("a replacement that polls long after its start: got %s, want fail", got)
+	}
+}
+
+func TestRun_OfAForeignOperatorOnlyWhatCanBeSeenIsJudged(t *testing.T) {
+	c := good(func(t *timeline.Trial) {
+		t.Class, t.LockGapSeconds, t.OverlapSeconds, t.Terms = timeline.Released, ptr(0.3), nil, nil
+	})
+	c.Foreign = true
+	var names []string
+	for _, done := range Run([]Case{c}) {
+		names = append(names, done.Name)
+		if done.Verdict != Pass {
+			t.Errorf("%s: got %s (%s)", done.Name, done.Verdict, done.Reason)
+		}
+	}
+	if want := []string{"gap-in-band", "transitions"}; !slices.Equal(names, want) {
+		t.Errorf("got the checks %v, want %v: what it should do is not known, and its work is not seen", names, want)
 	}
 }

@@ -175,11 +175,11 @@ func (a *app) printFailover(result report.Failover, options lab.Options) error {
 
 // keeps is what the lab's operator has and a new one has not; nothing if something else was measured.
 func keeps(h report.Header, options lab.Options) []replica.Difference {
-	if options.Lanes > 1 || options.Foreign != nil {
+	if options.Lanes > 1 || h.Foreign {
 		return nil
 	}
 	d := replica.Default()
-	return d.Differences(replica.Settings{Timing: h.Timing, Election: h.Election, Identity: h.Identity, ReleaseOnCancel: h.ReleaseOnCancel})
+	return d.Differences(replica.Settings{Timing: h.Timing, Election: string(h.Election), Identity: string(h.Identity), ReleaseOnCancel: h.ReleaseOnCancel == nil || *h.ReleaseOnCancel})
 }
 
 // trialLine tells a finished trial in one line.

@@ -48,7 +48,7 @@ func (a *app) predict(c *cobra.Command, f predictFlags) error {
 	if f.standbys < 0 || f.standbys > maxReplicas {
 		return usageError{command: c.CommandPath(), err: fmt.Errorf("--standbys %d is not between 0 and %d", f.standbys, maxReplicas)}
 	}
-	header := report.Header{Timing: timing, ReleaseOnCancel: true, Identity: api.IdentityPod, PodStartLatencySeconds: embedded.DefaultPodStartLatency.Seconds()}
+	header := report.Header{Timing: timing, ReleaseOnCancel: new(true), Identity: api.IdentityPod, PodStartLatencySeconds: embedded.DefaultPodStartLatency.Seconds()}
 	result := predictResult{report.Schema, "Prediction", timing, f.standbys, map[string]gap.Prediction{}}
 	for _, d := range fault.Modes() {
 		if result.Predicted[string(d.Mode)], err = gap.Predict(header.Input(d.Mode, f.standbys)); err != nil {

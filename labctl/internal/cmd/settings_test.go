@@ -54,7 +54,7 @@ func TestKubectlPatch_IsOneWordForAShell(t *testing.T) {
 
 func TestKeeps_OnlyOfTheLabsOwnOperator(t *testing.T) {
 	d := replica.Default()
-	header := report.Header{Timing: api.Fast(), Election: d.Election, Identity: d.Identity, ReleaseOnCancel: d.ReleaseOnCancel}
+	header := report.Header{Timing: api.Fast(), Election: report.Setting(d.Election), Identity: report.Setting(d.Identity), ReleaseOnCancel: &d.ReleaseOnCancel}
 	for _, c := range []struct {
 		name    string
 		header  report.Header
@@ -62,9 +62,9 @@ func TestKeeps_OnlyOfTheLabsOwnOperator(t *testing.T) {
 		want    string
 	}{
 		{"the operator", header, lab.Options{Lanes: 1}, "timing 5/3/1"},
-		{"the operator as it is by default", report.Header{Timing: api.Default(), Election: d.Election, Identity: d.Identity, ReleaseOnCancel: true}, lab.Options{}, ""},
+		{"the operator as it is by default", report.Header{Timing: api.Default(), Election: report.Setting(d.Election), Identity: report.Setting(d.Identity), ReleaseOnCancel: new(true)}, lab.Options{}, ""},
 		{"lanes, which are gone", header, lab.Options{Lanes: 2}, ""},
-		{"an operator that is not the lab's", report.Header{Timing: api.Fast()}, lab.Options{Foreign: &lab.Foreign{}}, ""},
+		{"an operator that is not the lab's", report.Header{Timing: api.Fast(), Foreign: true}, lab.Options{Foreign: &lab.Foreign{}}, ""},
 	} {
 		if got := replica.Values(keeps(c.header, c.options)); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)

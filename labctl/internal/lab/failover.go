@@ -56,8 +56,7 @@ func (l *Lab) Failover(ctx context.Context, options Options) (report.Failover, e
 		return report.Failover{}, err
 	}
 	r := &run{options: options, cluster: l.Cluster, start: time.Now()}
-	r.header = report.Header{Schema: report.Schema, Kind: kindRun, Provider: l.Cluster.Provider, Election: state.Settings.Election, Identity: state.Settings.Identity,
-		ReleaseOnCancel: state.Settings.ReleaseOnCancel, Timing: state.Settings.Timing, PodStartLatencySeconds: l.Cluster.PodStartLatency.Seconds()}
+	r.header = l.header(state, options.Lanes)
 	remove, err := r.makeLanes(ctx, l, state)
 	if err == nil {
 		err = r.open()
@@ -74,6 +73,21 @@ func (l *Lab) Failover(ctx context.Context, options Options) (report.Failover, e
 	}
 	remove()
 	return result, err
+}
+
+// header is what the trials run on.
+func (l *Lab) header(state replica.State, lanes int) report.Header {
+	h := report.Header{Schema: report.Schema, Kind: kindRun, Provider: l.Cluster.Provider, Timing: state.Settings.Timing,
+		Operator: l.Deployment.Namespace + "/" + l.Deployment.Name, Lease: l.leaseNamespace() + "/" + state.Settings.LeaseName,
+		Foreign: l.foreign != nil, PodStartLatencySeconds: l.Cluster.PodStartLatency.Seconds()}
+	if lanes > 1 {
+		h.Operator, h.Lease = laneNamespace("*")+"/"+l.Deployment.Name, laneNamespace("*")+"/"+state.Settings.LeaseName
+	}
+	if l.foreign == nil {
+		h.Election, h.Identity = report.Setting(state.Settings.Election), report.Setting(state.Settings.Identity)
+		h.ReleaseOnCancel = &state.Settings.ReleaseOnCancel
+	}
+	return h
 }
 
 // prepare checks what the trials need and changes the settings.

@@ -19,6 +19,8 @@ import (
 // labelLane marks the namespaces of lanes, so that what a killed run left is found.
 const labelLane = "academy.example/lane"
 
+func laneNamespace(number string) string { return "academy-lane-" + number }
+
 // makeLanes makes the run's lanes. The returned function removes what was made, also after an error.
 func (r *run) makeLanes(ctx context.Context, l *Lab, state replica.State) (remove func(), err error) {
 	if err := l.removeLanes(ctx); err != nil { // this run is alone, so whatever there is was left by one that was killed
@@ -73,7 +75,7 @@ func (l *Lab) hears() hears {
 // makeLane applies the operator's manifests in a namespace of the lane's own and waits for a leader.
 func (r *run) makeLane(ctx context.Context, l *Lab, number int, state replica.State) (*lane, error) {
 	own := *l
-	own.Deployment.Namespace = fmt.Sprintf("academy-lane-%d", number)
+	own.Deployment.Namespace = laneNamespace(fmt.Sprint(number))
 	own.Say = func(string) {} // what each lane waits for at its start is of no interest
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own.Deployment.Namespace, Labels: map[string]string{labelLane: fmt.Sprint(number)}}}
 	_, err := l.Client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})

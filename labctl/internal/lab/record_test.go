@@ -137,7 +137,7 @@ func TestReadRecord_WhatIsWrongIsNamed(t *testing.T) {
 		"no run.json":          {"run.json", removed, "is no run's folder: it has no run.json"},
 		"no timeline":          {"timeline.jsonl", removed, "is no run's folder: it has no timeline.jsonl"},
 		"half a run.json":      {"run.json", func(b []byte) []byte { return b[:40] }, "run.json line 3: unexpected end"},
-		"a word for a number":  {"run.json", func(b []byte) []byte { return bytes.Replace(b, []byte("true"), []byte("3"), 1) }, "run.json line 7: json: cannot unmarshal number"},
+		"a word for a number":  {"run.json", func(b []byte) []byte { return bytes.Replace(b, []byte("true"), []byte("3"), 1) }, "run.json line 10: json: cannot unmarshal number"},
 		"something else":       {"run.json", func(b []byte) []byte { return []byte("{}") }, `run.json is of schema "" and kind ""; this labctl reads "lab/v1" and "Run"`},
 		"nonsense in a line":   {"timeline.jsonl", func(b []byte) []byte { return bytes.Replace(b, []byte("\n{"), []byte("\nx{"), 1) }, "timeline.jsonl: timeline line 2: invalid character"},
 		"a line without parts": {"timeline.jsonl", func(b []byte) []byte { return append([]byte("{\"kind\":\"pod\"}\n"), b...) }, "timeline line 1: an event of kind pod without"},

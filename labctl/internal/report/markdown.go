@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"path"
 
 	"academy.example/lab/labctl/internal/timeline"
 )
@@ -10,9 +12,7 @@ import (
 // Markdown writes the run as a page: what was configured, every trial, why, the verdict.
 func Markdown(out io.Writer, f Failover) error {
 	w := &sticky{out: out}
-	w.printf("# Failover of academy-operator\n\n")
-	w.printf("Provider %s, election %s, identity %s, ReleaseOnCancel %t.\n\n", f.Provider, f.Election, f.Identity, f.ReleaseOnCancel)
-	w.printf("| LeaseDuration | RenewDeadline | RetryPeriod |\n| --- | --- | --- |\n| %s | %s | %s |\n\n", f.Timing.LeaseDuration, f.Timing.RenewDeadline, f.Timing.RetryPeriod)
+	w.printf("# Failover of %s\n\n%s.\n\n%s\n\n", path.Base(cmp.Or(f.Operator, "academy-operator")), subject(f.Header), durations(f.Timing))
 	w.printf("| trial | mode | class | predicted | lock gap | user gap | winner | leaseTransitions |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for i, t := range f.Trials {
 		after := "not seen"

@@ -18,15 +18,32 @@ const Schema = "lab/v1"
 
 // Header is what ran.
 type Header struct {
-	Schema          string     `json:"schema"`
-	Kind            string     `json:"kind"`
-	Provider        string     `json:"provider"`
-	Election        string     `json:"election"`
-	Identity        string     `json:"identity"`
-	ReleaseOnCancel bool       `json:"releaseOnCancel"`
-	Timing          api.Timing `json:"timing"`
+	Schema   string `json:"schema"`
+	Kind     string `json:"kind"`
+	Provider string `json:"provider"`
+	// Operator is namespace/name of the Deployment that was measured, and Lease that of its Lease.
+	Operator string `json:"operator"`
+	Lease    string `json:"lease"`
+	// Foreign is whether the operator is not the lab's. Its settings but the timing are not known, and null.
+	Foreign         bool    `json:"foreign"`
+	Election        Setting `json:"election"`
+	Identity        Setting `json:"identity"`
+	ReleaseOnCancel *bool   `json:"releaseOnCancel"`
+	// Timing is what the operator ran with. A foreign one's RetryPeriod is told from its renewals, and RenewDeadline is null.
+	Timing api.Timing `json:"timing"`
 	// PodStartLatencySeconds is how long the node waits before it starts a pod; it decides how often a replacement wins.
 	PodStartLatencySeconds float64 `json:"podStartLatencySeconds"`
+}
+
+// Setting is a word of the operator's settings; the empty one, null in JSON, is not known.
+type Setting string
+
+// MarshalJSON writes null for a setting that is not known.
+func (s Setting) MarshalJSON() ([]byte, error) {
+	if s == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(s))
 }
 
 // Failover is a finished run of trials.
@@ -65,8 +82,12 @@ func NewFailover(h Header, trials []timeline.Trial, run string) Failover {
 		if t.ReplacementStartSeconds != nil {
 			seen.ReplacementStart = *t.ReplacementStartSeconds
 		}
-		cases = append(cases, check.Case{Trial: t, Input: seen})
-		if p, err := gap.Predict(in); err == nil {
+		cases = append(cases, check.Case{Trial: t, Input: seen, Foreign: h.Foreign})
+		_, known := f.Predicted[t.Mode]
+		switch p, err := gap.Predict(in); {
+		case h.Foreign && !known && t.LockGapSeconds != nil: // whether it releases is not known before
+			f.Predicted[t.Mode] = gap.PredictClass(in, t.Class)
+		case !h.Foreign && err == nil:
 			f.Predicted[t.Mode] = p
 		}
 	}
@@ -86,7 +107,7 @@ func (h Header) ReplacementStart() float64 { return h.PodStartLatencySeconds + r
 func (h Header) Input(m fault.Mode, standbys int) gap.Input {
 	return gap.Input{
 		Timing: h.Timing, Mode: m, Standbys: standbys, ReplacementStart: h.ReplacementStart(),
-		KeepsLease: !h.ReleaseOnCancel, UniqueIdentity: h.Identity == api.IdentityPodUUID,
+		KeepsLease: h.ReleaseOnCancel != nil && !*h.ReleaseOnCancel, UniqueIdentity: h.Identity == api.IdentityPodUUID,
 	}
 }
 

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func ptr[T any](v T) *T { return &v }
 
 func header() Header {
-	return Header{Provider: "embedded", Election: "plain", Identity: "pod", ReleaseOnCancel: true, Timing: api.Default(), PodStartLatencySeconds: 1.2}
+	return Header{Provider: "embedded", Election: "plain", Identity: "pod", ReleaseOnCancel: new(true), Timing: api.Default(), PodStartLatencySeconds: 1.2}
 }
 
 // three are the trials of `make failover`, with one figure of each kind.
@@ -169,5 +169,31 @@ func TestTerms_OfAReleaseAndOfLessThanTheModelSays(t *testing.T) {
 	}
 	if got := Terms(timeline.Trial{}); got != "" {
 		t.Errorf("no terms: got %q, want nothing", got)
+	}
+}
+
+func TestNewFailover_AForeignOperatorsBandIsThatOfItsClass(t *testing.T) {
+	h := Header{Provider: "embedded", Operator: "theirs/my-operator", Lease: "theirs/my-lease", Foreign: true, Timing: api.Timing{LeaseDuration: 6 * time.Second, RetryPeriod: time.Second}}
+	f := NewFailover(h, []timeline.Trial{void("a hole"), {Mode: "kill", Class: timeline.Expired, LockGapSeconds: ptr(6.9), Standbys: 1, TransitionsAfter: ptr(1)}}, "")
+	if p := f.Predicted["kill"]; p.MinSeconds != 5 || p.MaxSeconds != 10.4 {
+		t.Errorf("got %.1f–%.1f s, want that of an expired Lease", p.MinSeconds, p.MaxSeconds)
+	}
+	var text strings.Builder
+	if err := Text(&text, f); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"theirs/my-operator on embedded, Lease theirs/my-lease", "LeaseDuration 6s   RenewDeadline not known   RetryPeriod 1s"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text lacks %q:\n%s", want, text.String())
+		}
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"election":null,"identity":null,"releaseOnCancel":null`, `"renewDeadlineSeconds":null`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("the JSON lacks %s:\n%s", want, data)
+		}
 	}
 }

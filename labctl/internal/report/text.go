@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -12,13 +13,13 @@ import (
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
 )
 
 // Text writes the run for people: what was configured, why each gap was what it was, one row for each mode, the verdict.
 func Text(out io.Writer, f Failover) error {
 	w := &sticky{out: out}
-	w.printf("academy-operator on %s, election %s, identity %s, ReleaseOnCancel %t\n", f.Provider, f.Election, f.Identity, f.ReleaseOnCancel)
-	w.printf("LeaseDuration %s   RenewDeadline %s   RetryPeriod %s\n\n", f.Timing.LeaseDuration, f.Timing.RenewDeadline, f.Timing.RetryPeriod)
+	w.printf("%s\n%s\n\n", subject(f.Header), durations(f.Timing))
 	groups := byMode(f.Trials)
 	if single(groups) {
 		for _, t := range f.Trials {
@@ -158,6 +159,29 @@ func uncounted(trials []timeline.Trial) string {
 		reasons = void[0].Void
 	}
 	return fmt.Sprintf("%d of %d trials %s not count: %s", len(void), len(trials), verb, reasons)
+}
+
+// subject says what was measured.
+func subject(h Header) string {
+	if h.Foreign {
+		return fmt.Sprintf("%s on %s, Lease %s; what needs the lab operator's logs is not seen", h.Operator, h.Provider, h.Lease)
+	}
+	return fmt.Sprintf("academy-operator on %s, election %s, identity %s, ReleaseOnCancel %s", h.Provider, h.Election, h.Identity, yes(h.ReleaseOnCancel))
+}
+
+func yes(b *bool) string {
+	if b == nil {
+		return "not known"
+	}
+	return strconv.FormatBool(*b)
+}
+
+func durations(t api.Timing) string {
+	renew := "not known"
+	if t.RenewDeadline > 0 {
+		renew = t.RenewDeadline.String()
+	}
+	return fmt.Sprintf("LeaseDuration %s   RenewDeadline %s   RetryPeriod %s", t.LeaseDuration, renew, t.RetryPeriod)
 }
 
 // group is the trials of one mode, in the order they were done.
