@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -37,7 +38,7 @@ func (m *measurer) request(e Event) {
 	m.requests = append(m.requests, request{r, e.Seconds - e.Wall.Sub(r.Received).Seconds(), e.Seconds - e.Wall.Sub(r.Answered).Seconds()})
 }
 
-// terms is nil where the requests do not tell: no audit log, or two requests that crossed.
+// terms is nil where the requests do not tell: no audit log.
 func (m *measurer) terms() *Terms {
 	if m.out.LockGapSeconds == nil || len(m.requests) == 0 {
 		return nil
@@ -78,28 +79,54 @@ func (m *measurer) pollSince(at float64) (request, bool) {
 	return request{}, false
 }
 
-func (m *measurer) releasedTerms(release request) *Terms {
-	poll, ok := m.pollSince(release.received)
-	if !ok || poll.received < release.answered {
-		return nil
-	}
-	phase := poll.received - release.answered
-	return &Terms{PollPhaseSeconds: round(phase), ResidualSeconds: round(*m.out.LockGapSeconds - phase)}
-}
-
-func (m *measurer) expiredTerms(renewal request) *Terms {
-	first, ok := m.pollSince(renewal.received)
-	gone, seen := m.instant(T3)
-	if !ok || !seen || first.received < renewal.answered {
-		return nil
-	}
-	duration := float64(m.before.LeaseDurationSeconds)
-	free := first.answered + duration
-	poll, ok := m.pollSince(free)
+// crossing are the successor's polls that may be the first to see a write: the first one received after the write was, and
+// if the two requests crossed, also the next. Which of the two saw the write the log does not say, but they are a poll pause
+// apart, so only one of them goes with what followed: the one that leaves less to explain.
+func (m *measurer) crossing(write request) []request {
+	first, ok := m.pollSince(write.received)
 	if !ok {
 		return nil
 	}
-	age, observed, phase := round(m.t0+gone-renewal.answered), round(first.answered-renewal.answered), round(poll.received-free)
-	return &Terms{AgeSeconds: &age, ObservationSeconds: &observed, LeaseDurationSeconds: &duration, PollPhaseSeconds: phase,
-		ResidualSeconds: round(*m.out.LockGapSeconds - (-age + observed + duration + phase))}
+	if first.received >= write.answered {
+		return []request{first}
+	}
+	if next, ok := m.pollSince(math.Nextafter(first.received, math.Inf(1))); ok {
+		return []request{first, next}
+	}
+	return []request{first}
+}
+
+// least keeps the terms that leave less to explain.
+func least(a, b *Terms) *Terms {
+	if a == nil || b != nil && math.Abs(b.ResidualSeconds) < math.Abs(a.ResidualSeconds) {
+		return b
+	}
+	return a
+}
+
+func (m *measurer) releasedTerms(release request) (best *Terms) {
+	for _, poll := range m.crossing(release) {
+		phase := max(0, poll.received-release.answered)
+		best = least(best, &Terms{PollPhaseSeconds: round(phase), ResidualSeconds: round(*m.out.LockGapSeconds - phase)})
+	}
+	return best
+}
+
+func (m *measurer) expiredTerms(renewal request) (best *Terms) {
+	gone, seen := m.instant(T3)
+	if !seen {
+		return nil
+	}
+	duration := float64(m.before.LeaseDurationSeconds)
+	for _, first := range m.crossing(renewal) {
+		free := first.answered + duration
+		poll, ok := m.pollSince(free)
+		if !ok {
+			continue
+		}
+		age, observed, phase := round(m.t0+gone-renewal.answered), round(first.answered-renewal.answered), round(poll.received-free)
+		best = least(best, &Terms{AgeSeconds: &age, ObservationSeconds: &observed, LeaseDurationSeconds: &duration, PollPhaseSeconds: phase,
+			ResidualSeconds: round(*m.out.LockGapSeconds - (-age + observed + duration + phase))})
+	}
+	return best
 }

@@ -51,8 +51,6 @@ func TestTerms_OfARelease(t *testing.T) {
 func TestTerms_AreNotToldWhereRequestsDoNotTell(t *testing.T) {
 	for name, s := range map[string]*script{
 		"no audit log": steady().fault(9, "kill").end(9.01).lease(24, "other", 4),
-		"two requests that crossed": steady().request(8, "old", "update").request(8.001, "other", "get").fault(9, "kill").end(9.01).
-			request(24, "other", "get").lease(24.01, "other", 4),
 		"a renewal that was refused": steady().add(8, Event{Kind: LeaseRequest, Request: &Request{Verb: "update", Code: 409, Pod: "old", UID: "old-uid",
 			Received: wall(8), Answered: wall(8)}}).fault(9, "kill").end(9.01).request(10, "other", "get").request(26, "other", "get").lease(26, "other", 4),
 		"same identity": steady().request(8, "old", "update").fault(9, "crash").end(9.01).process(10.1, ProcessUp, "old").lease(10.3, "old", 3),
@@ -60,5 +58,20 @@ func TestTerms_AreNotToldWhereRequestsDoNotTell(t *testing.T) {
 		if got := Measure(s.events, 1); got.Terms != nil || got.Void != "" {
 			t.Errorf("%s: got %+v (void %q), want a good trial without terms", name, got.Terms, got.Void)
 		}
+	}
+}
+
+// A poll that the server took in before it answered the renewal may have seen the renewal or not: what followed tells.
+func TestTerms_OfRequestsThatCrossedGoWithWhatFollowed(t *testing.T) {
+	begin := func() *script {
+		return steady().request(8, "old", "update").request(8.001, "other", "get").fault(9, "kill").end(9.01).request(11, "other", "get")
+	}
+	saw := Measure(begin().request(23.5, "other", "get").lease(23.51, "other", 4).events, 1).Terms
+	if saw == nil || !near(*saw.ObservationSeconds, 0.001) || !near(saw.ResidualSeconds, 0.01) {
+		t.Errorf("the poll that crossed saw it: got %+v", saw)
+	}
+	missed := Measure(begin().request(23.5, "other", "get").request(26.5, "other", "get").lease(26.51, "other", 4).events, 1).Terms
+	if missed == nil || !near(*missed.ObservationSeconds, 3) || !near(missed.ResidualSeconds, 0.01) {
+		t.Errorf("the poll that crossed did not see it: got %+v", missed)
 	}
 }
