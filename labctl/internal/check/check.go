@@ -129,7 +129,7 @@ func classExpected(c Case) (Verdict, string) {
 	case c.Trial.Class != want:
 		reason := fmt.Sprintf("class %s, expected %s", c.Trial.Class, want)
 		if len(c.Trial.Errors) > 0 {
-			reason += "; the operator logged: " + c.Trial.Errors[0]
+			reason += "; what went wrong: " + c.Trial.Errors[0]
 		}
 		return Fail, reason
 	default:

@@ -45,9 +45,13 @@ func whyReleased(t timeline.Trial) string {
 }
 
 func whyExpired(t timeline.Trial, timing api.Timing) string {
-	s := fmt.Sprintf("nobody released: the %s had to see the record unchanged for %s (LeaseDuration) on its own clock, and then to poll", t.Winner, timing.LeaseDuration)
+	who := "the " + string(t.Winner)
+	if t.Winner == timeline.Same {
+		who = "the same pod's new process"
+	}
+	s := fmt.Sprintf("nobody released: %s had to see the record unchanged for %s (LeaseDuration) on its own clock, and then to poll", who, timing.LeaseDuration)
 	if d, ok := fault.Describe(fault.Mode(t.Mode)); ok && d.Releases && len(t.Errors) > 0 {
-		s += "; the operator logged: " + t.Errors[0]
+		s += "; what went wrong: " + t.Errors[0]
 	}
 	return s
 }

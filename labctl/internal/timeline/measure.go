@@ -126,9 +126,7 @@ func (m *measurer) walk() {
 			m.log(e)
 		case LeaseRequest:
 			m.request(e)
-			if e.Request != nil && e.Request.Verb == "get" {
-				m.poll(e.Request.UID, e.Request.Pod, e.Seconds)
-			}
+			m.asked(e)
 		case Deployed:
 			m.deployed(e)
 		case WatchHole:
@@ -230,6 +228,19 @@ func (m *measurer) deployed(e Event) {
 	}
 	m.void("the Deployment was changed before the Lease had a new holder (generation %d to %d, replicas %d to %d)",
 		m.deploy.Generation, e.Deploy.Generation, m.deploy.Replicas, e.Deploy.Replicas)
+}
+
+// asked learns from a request that a standby polls, and that one was refused.
+func (m *measurer) asked(e Event) {
+	switch r := e.Request; {
+	case r == nil:
+	case r.Code == 401 && len(m.out.Errors) < mostErrors:
+		m.out.Errors = append(m.out.Errors, fmt.Sprintf("%s of the Lease refused with 401 Unauthorized: the token of a pod that is gone is not valid any more", r.Verb))
+	case r.Code == 403 && len(m.out.Errors) < mostErrors:
+		m.out.Errors = append(m.out.Errors, fmt.Sprintf("%s: %s of the Lease refused with 403 Forbidden", r.Pod, r.Verb))
+	case r.Verb == "get":
+		m.poll(r.UID, r.Pod, e.Seconds)
+	}
 }
 
 // poll voids a trial in which a standby did not poll for longer than client-go ever waits: it stood still.

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"academy.example/lab/operator/api"
@@ -73,5 +74,14 @@ func TestTerms_OfRequestsThatCrossedGoWithWhatFollowed(t *testing.T) {
 	missed := Measure(begin().request(23.5, "other", "get").request(26.5, "other", "get").lease(26.51, "other", 4).events, 1).Terms
 	if missed == nil || !near(*missed.ObservationSeconds, 3) || !near(missed.ResidualSeconds, 0.01) {
 		t.Errorf("the poll that crossed did not see it: got %+v", missed)
+	}
+}
+
+func TestMeasure_ARefusedReleaseIsInTheTrial(t *testing.T) {
+	s := steady().fault(9, "force-delete").add(9.02, Event{Kind: LeaseRequest, Request: &Request{Verb: "update", Code: 401, Received: wall(9.01), Answered: wall(9.015)}}).
+		end(9.03).lease(24, "other", 4)
+	got := Measure(s.events, 1)
+	if got.Class != Expired || len(got.Errors) != 1 || !strings.Contains(got.Errors[0], "update of the Lease refused with 401") {
+		t.Errorf("got %s with errors %q", got.Class, got.Errors)
 	}
 }

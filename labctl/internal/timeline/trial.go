@@ -79,7 +79,7 @@ type Trial struct {
 	Kubectl string `json:"kubectl,omitempty"`
 	// Void says why the trial must not be counted; empty for a good one.
 	Void string `json:"void,omitempty"`
-	// Errors are the warnings and errors that the replicas logged during the trial.
+	// Errors are the warnings and errors that the replicas logged during the trial, and requests on the Lease that were refused.
 	Errors []string `json:"errors,omitempty"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"time"
 
@@ -62,7 +63,7 @@ func (p Provider) WatchRequests(ctx context.Context, cluster provider.Cluster, r
 		if err := json.Unmarshal(line, &e); err != nil {
 			return fmt.Errorf("read %s: %w", r.AuditLog, err)
 		}
-		if e.Stage == "ResponseComplete" {
+		if e.Stage == "ResponseComplete" || e.ResponseStatus.Code == http.StatusUnauthorized { // which has no later stage
 			on(e.request())
 		}
 		return nil
