@@ -34,6 +34,7 @@ var mayImport = map[string]string{
 	"labctl/internal/gap":    "operator/api labctl/internal/timeline labctl/internal/fault",
 	"labctl/internal/check":  "labctl/internal/timeline labctl/internal/gap",
 	"labctl/internal/report": "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check",
+	"labctl/internal/board":  "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/report",
 	// hands
 	"labctl/internal/provider":          "operator/api",
 	"labctl/internal/provider/embedded": "operator/api labctl/internal/provider",
@@ -42,8 +43,10 @@ var mayImport = map[string]string{
 	// conductor
 	"labctl/internal/lab": "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/replica labctl/internal/observe",
 	// faces
-	"labctl/internal/cmd": "operator/api manifests labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/provider/embedded labctl/internal/replica labctl/internal/lab",
-	"labctl":              "labctl/internal/cmd",
+	"labctl/internal/tui":       "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/board labctl/internal/tui/quiet",
+	"labctl/internal/tui/quiet": "",
+	"labctl/internal/cmd":       "labctl/internal/board labctl/internal/tui operator/api manifests labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/provider/embedded labctl/internal/replica labctl/internal/lab",
+	"labctl":                    "labctl/internal/cmd",
 	// the embedded cluster: its own module, which sees nothing of the rest
 	"labctl/cluster":                      "labctl/cluster/internal/agent labctl/cluster/internal/apiserver labctl/cluster/internal/controllers labctl/cluster/internal/etcd labctl/cluster/internal/lean labctl/cluster/internal/pki labctl/cluster/internal/state labctl/cluster/internal/supervise",
 	"labctl/cluster/kubectl":              "",
@@ -63,7 +66,7 @@ var mayImport = map[string]string{
 
 // onlyIn confines third parties: a package whose import path begins with the key may be imported by these packages only.
 var onlyIn = map[string][]string{
-	"github.com/charmbracelet/":              {"labctl/internal/tui"},
+	"github.com/charmbracelet/":              {"labctl/internal/tui", "labctl/internal/tui/quiet"},
 	"sigs.k8s.io/kind":                       {"labctl/internal/provider/kind"},
 	"github.com/spf13/cobra":                 {"labctl/internal/cmd"},
 	"github.com/santhosh-tekuri/jsonschema/": {}, // tests only
@@ -71,7 +74,7 @@ var onlyIn = map[string][]string{
 }
 
 // pure packages touch no cluster and no network, and start no program.
-var pure = []string{"operator/api", "labctl/internal/timeline", "labctl/internal/fault", "labctl/internal/gap", "labctl/internal/check", "labctl/internal/report"}
+var pure = []string{"operator/api", "labctl/internal/timeline", "labctl/internal/fault", "labctl/internal/gap", "labctl/internal/check", "labctl/internal/report", "labctl/internal/board"}
 
 func TestArchitecture(t *testing.T) {
 	seen := map[string]bool{}

@@ -50,6 +50,7 @@ type rule struct {
 
 func rules() []rule {
 	return []rule{
+		{name: Undisturbed, claim: "nothing but the fault decided, and all of it was seen", judge: notVoid},
 		{name: "class-expected", claim: "the Lease changed hands as the mode leads to", judge: classExpected, concerns: ours},
 		{name: "gap-in-band", claim: "the lock gap lies in the predicted range", judge: gapInBand},
 		{name: "overlap-none", claim: "no two leaders worked at the same time", judge: overlapNone, concerns: ours},
@@ -90,16 +91,13 @@ func Overall(checks []Check) Verdict {
 func (r rule) over(cases []Case) Check {
 	out := Check{Name: r.name, Verdict: Pass}
 	var reasons []string
-	concerned := 0
+	counted := 0
 	for i, c := range cases {
-		if r.concerns != nil && !r.concerns(c) {
-			continue
+		if r.concerns != nil && !r.concerns(c) || c.Trial.Void != "" && r.name != Undisturbed {
+			continue // a void trial passes nothing, and the first rule tells of it
 		}
-		concerned++
-		verdict, reason := Unknown, c.Trial.Void // a void trial passes nothing
-		if c.Trial.Void == "" {
-			verdict, reason = r.judge(c)
-		}
+		counted++
+		verdict, reason := r.judge(c)
 		if verdict == Pass {
 			continue
 		}
@@ -111,12 +109,27 @@ func (r rule) over(cases []Case) Check {
 	switch {
 	case len(cases) == 0:
 		out.Verdict, out.Reason = Unknown, "no trial was measured"
+	case counted == 0:
+		out.Verdict, out.Reason = Unknown, NoneCounts
 	case out.Verdict == Pass:
-		out.Reason = fmt.Sprintf("%s, in %d of %d trials%s", r.claim, concerned, concerned, r.of)
+		out.Reason = fmt.Sprintf("%s, in %d of %d trials%s", r.claim, counted, counted, r.of)
 	default:
 		out.Reason = strings.Join(reasons, "; ")
 	}
 	return out
+}
+
+// Undisturbed is the name of the rule that void trials do not pass, and NoneCounts the reason of the others if all are void.
+const (
+	Undisturbed = "undisturbed"
+	NoneCounts  = "no trial counts"
+)
+
+func notVoid(c Case) (Verdict, string) {
+	if c.Trial.Void != "" {
+		return Unknown, c.Trial.Void
+	}
+	return Pass, ""
 }
 
 func ours(c Case) bool { return !c.Foreign }

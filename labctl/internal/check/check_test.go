@@ -37,7 +37,8 @@ func TestRun_EachRuleCanFailAndCanBeUnknown(t *testing.T) {
 	}{
 		{"nothing", nil, "gap-in-band", Pass, "in 1 of 1 trials"},
 		{"another class", func(t *timeline.Trial) { t.Class, t.LockGapSeconds = timeline.Released, ptr(1.0) }, "class-expected", Fail, "class released, expected expired"},
-		{"unknown class", func(t *timeline.Trial) { t.Class, t.Void = timeline.Unknown, "a hole" }, "class-expected", Unknown, "a hole"},
+		{"unknown class", func(t *timeline.Trial) { t.Class, t.Void = timeline.Unknown, "a hole" }, Undisturbed, Unknown, "a hole"},
+		{"a void trial passes nothing", func(t *timeline.Trial) { t.Class, t.Void = timeline.Unknown, "a hole" }, "class-expected", Unknown, NoneCounts},
 		{"too short", func(t *timeline.Trial) { t.LockGapSeconds = ptr(12.8) }, "gap-in-band", Fail, "12.80 s is outside of 13.0 … 23.8 s"},
 		{"too long", func(t *timeline.Trial) { t.LockGapSeconds = ptr(24.4) }, "gap-in-band", Fail, "24.40 s is outside"},
 		{"no lock gap", func(t *timeline.Trial) { t.LockGapSeconds = nil }, "gap-in-band", Unknown, "was not seen"},
@@ -139,7 +140,7 @@ func TestRun_OfAForeignOperatorOnlyWhatCanBeSeenIsJudged(t *testing.T) {
 			t.Errorf("%s: got %s (%s)", done.Name, done.Verdict, done.Reason)
 		}
 	}
-	if want := []string{"gap-in-band", "transitions"}; !slices.Equal(names, want) {
+	if want := []string{Undisturbed, "gap-in-band", "transitions"}; !slices.Equal(names, want) {
 		t.Errorf("got the checks %v, want %v: what it should do is not known, and its work is not seen", names, want)
 	}
 }

@@ -43,7 +43,7 @@ func (a *app) failoverCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.force, "force", false, "the same as --mode kill")
 	c.Flags().StringVar(&f.modes, "mode", string(fault.Graceful), "what is done, one or several separated by commas: "+fault.Names())
 	c.Flags().IntVar(&f.trials, "trials", 1, "how often each mode is done")
-	c.Flags().IntVar(&f.lanes, "lanes", 1, "how many sets of replicas, each with a Lease, are measured side by side; the operator itself is left alone if more than 1")
+	c.Flags().IntVar(&f.lanes, "lanes", 1, fmt.Sprintf("1 to %d sets of replicas, each with a Lease, among which the trials are shared; the operator itself is left alone if more than 1", maxLanes))
 	f.settings.define(c, ", set first and kept")
 	f.foreign.define(c)
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random phases; 0 draws one")
@@ -164,13 +164,26 @@ func (a *app) printFailover(result report.Failover, options lab.Options) error {
 	if result.Cut != "" {
 		return nil // what to type next stands with the reason
 	}
-	next := "labctl failover --force --trials 10 --timing fast"
+	next := nextFailover(options)
 	if kept := keeps(result.Header, options); len(kept) > 0 {
 		fmt.Fprintf(a.streams.Out, "the operator keeps %s; back: %s\n", replica.Values(kept), a.typed(replica.Undo(kept)))
 		next = "labctl failover --mode crash"
 	}
 	_, err := fmt.Fprintf(a.streams.Out, "next: %s\n", a.typed(next))
 	return err
+}
+
+// nextFailover is what to type after a run: more of the same.
+func nextFailover(options lab.Options) string {
+	next := "labctl failover --force --trials 10"
+	switch f := options.Foreign; {
+	case f != nil:
+		return fmt.Sprintf("%s --deployment %s/%s --lease %s/%s", next, f.Namespace, f.Deployment, f.LeaseNamespace, f.LeaseName)
+	case options.Lanes > 1:
+		return fmt.Sprintf("%s --lanes %d", next, options.Lanes)
+	default:
+		return next + " --timing fast"
+	}
 }
 
 // keeps is what the lab's operator has and a new one has not; nothing if something else was measured.

@@ -27,15 +27,16 @@ func (a *app) replayCommand() *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use:   "replay [RUN]",
-		Short: "Tell a recorded run again, as `labctl watch` told it, with its pauses",
-		Long: "replay prints the events of a recorded run in the words of watch, one line each, with the pauses between them.\n" +
+		Short: "Show a recorded run again, as `labctl watch` showed it",
+		Long: "replay draws a recorded run as watch would have drawn it; it can be paused, sped up and gone back in.\n" +
+			"With --plain, without a terminal and with TERM=dumb it prints one line for each event, with the pauses between them.\n" +
 			"RUN is the name of a run in the folder of runs, or a path; without it, the newest run is taken. Ctrl-C ends it.",
 		Example: "  labctl replay --speed 10\n  labctl replay 20261130-120000-failover --from 2\n  labctl replay --json --speed 0",
 		Args:    oneRun,
 		RunE:    func(c *cobra.Command, args []string) error { return a.replay(c, f, args) },
 	}
-	c.Flags().BoolVar(&f.plain, "plain", false, "print lines, the only form there is")
-	c.Flags().Float64Var(&f.speed, "speed", 1, "divides the pauses; 0 leaves them out")
+	c.Flags().BoolVar(&f.plain, "plain", false, "print one line for each event, for a screen reader or a file")
+	c.Flags().Float64Var(&f.speed, "speed", 1, "how many times as fast as it happened; 0 does not wait at all")
 	c.Flags().IntVar(&f.from, "from", 0, "the trial to begin with, from where the one before it ended")
 	c.Flags().IntVar(&f.lane, "lane", 0, "which lane, of a run with several; 0 is that of --from, else the first")
 	c.Flags().StringVar(&f.runsDir, "runs-dir", "", "folder of the runs")
@@ -56,6 +57,9 @@ func (a *app) replay(c *cobra.Command, f replayFlags, args []string) error {
 		return usage("--from %d is not the number of a trial", f.from)
 	case f.lane < 0:
 		return usage("--lane %d is not the number of a lane", f.lane)
+	}
+	if !f.plain && !a.json && drawable(a.streams) {
+		return a.drawReplay(c.Context(), f, args)
 	}
 	record, err := readRecord(f.runsDir, args)
 	if err != nil {

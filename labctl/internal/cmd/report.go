@@ -80,6 +80,15 @@ func (a *app) showReport(c *cobra.Command, f reportFlags, args []string) error {
 
 // readRecord reads the run that was named, or the newest one.
 func readRecord(runs string, args []string) (lab.Record, error) {
+	path, err := findRun(runs, args)
+	if err != nil {
+		return lab.Record{}, err
+	}
+	return lab.ReadRecord(path)
+}
+
+// findRun returns the folder of the run that was named, or of the newest one.
+func findRun(runs string, args []string) (string, error) {
 	run := "latest"
 	if len(args) > 0 {
 		run = args[0]
@@ -87,14 +96,10 @@ func readRecord(runs string, args []string) (lab.Record, error) {
 	if runs == "" {
 		var err error
 		if runs, err = lab.RunsDir(); err != nil {
-			return lab.Record{}, err
+			return "", err
 		}
 	}
-	path, err := lab.FindRun(runs, run)
-	if err != nil {
-		return lab.Record{}, err
-	}
-	return lab.ReadRecord(path)
+	return lab.FindRun(runs, run)
 }
 
 func (a *app) printReport(result report.Failover, format string) error {

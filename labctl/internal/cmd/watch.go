@@ -4,23 +4,50 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 )
 
-func (a *app) watchCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "watch",
-		Short: "Follow the Lease live, one line for each event, until Ctrl-C",
-		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return a.watch(c) },
-	}
+type watchFlags struct {
+	plain    bool
+	readOnly bool
+	lease    string
 }
 
-func (a *app) watch(c *cobra.Command) error {
+func (a *app) watchCommand() *cobra.Command {
+	var f watchFlags
+	c := &cobra.Command{
+		Use:   "watch",
+		Short: "Follow the Lease live: who holds it, how old the renewal is, how long nobody leads",
+		Long: "watch draws the Lease, the window of a takeover, a line for each replica, and the last failovers, until q.\n" +
+			"With --plain, without a terminal and with TERM=dumb it prints one line for each event instead, until Ctrl-C.\n" +
+			"It can take the leader away itself (g, f, m); ? shows every key.",
+		Example: "  labctl watch\n  labctl watch --plain\n  labctl watch --lease kube-system/my-lease",
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.watch(c, f) },
+	}
+	c.Flags().BoolVar(&f.plain, "plain", false, "print one line for each event, for a screen reader or a file")
+	c.Flags().BoolVar(&f.readOnly, "read-only", false, "only show: no key does anything to the lab")
+	c.Flags().StringVar(&f.lease, "lease", "", "follow any Lease of the lab's cluster: NAMESPACE/NAME")
+	return c
+}
+
+func (a *app) watch(c *cobra.Command, f watchFlags) error {
+	var w lab.Watching
+	if f.lease != "" {
+		var err error
+		if w.Namespace, w.Lease, err = namespaced("--lease", f.lease); err != nil {
+			return usageError{command: c.CommandPath(), err: err}
+		}
+	}
+	if !f.plain && !a.json && drawable(a.streams) {
+		return a.live(c.Context(), w, f.readOnly)
+	}
 	l, err := a.open(c.Context(), func(string) {})
 	if err != nil {
 		return err
@@ -29,7 +56,7 @@ func (a *app) watch(c *cobra.Command) error {
 	defer cancel()
 	var narrator report.Narrator
 	encoder := json.NewEncoder(a.streams.Out)
-	return l.Watch(ctx, func(e timeline.Event) {
+	w.On = func(e timeline.Event) {
 		var err error
 		if a.json {
 			err = encoder.Encode(e)
@@ -39,5 +66,16 @@ func (a *app) watch(c *cobra.Command) error {
 		if err != nil {
 			cancel() // nobody reads any more
 		}
-	})
+	}
+	return l.Watch(ctx, w)
+}
+
+// drawable reports whether a view can be drawn on the output and steered from the input.
+func drawable(s Streams) bool {
+	out := s.Out
+	if o, ok := out.(*output); ok {
+		out = o.to
+	}
+	in, ok := s.In.(*os.File)
+	return ok && terminal(out) && terminal(in)
 }

@@ -28,7 +28,7 @@ func Doctor(ctx context.Context, p provider.Provider, name string) []check.Check
 	if err != nil {
 		return checks
 	}
-	for _, examine := range []func(context.Context) check.Check{l.apiReady, l.nodeReady, l.rights, l.noMore, l.operatorReady, l.held} {
+	for _, examine := range []func(context.Context) check.Check{l.apiReady, l.nodeReady, l.rights, l.noMore, l.operatorReady, l.held, l.works} {
 		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
 		c := examine(bounded)
 		cancel()

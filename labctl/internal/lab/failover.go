@@ -36,6 +36,10 @@ type Options struct {
 	Version string // of labctl, for the record
 	// OnTrial is called after each trial. It may be nil.
 	OnTrial func(n, of int, t timeline.Trial)
+	// OnEvent takes each event of a run, one at a time for each lane, and must not block. OnMeasure takes what was measured
+	// so far of a trial under way, each time that there is more. Either may be nil.
+	OnEvent   func(timeline.Event)
+	OnMeasure func(timeline.Trial)
 }
 
 // Failover times failovers: settle, wait a random phase, do it, watch, record. The report holds the trials that were
@@ -140,6 +144,9 @@ func (r *run) open() error {
 	r.folder, r.trials = folder, map[int]timeline.Trial{}
 	for _, l := range r.lanes {
 		l.observer.Listen(func(e timeline.Event) { folder.Append(e) }) // the first error sticks and is reported by finish
+		if r.options.OnEvent != nil {
+			l.observer.Listen(r.options.OnEvent)
+		}
 	}
 	folder.Append(timeline.Event{Wall: r.start.UTC(), Kind: timeline.RunStarted, Note: fmt.Sprint(r.options.Modes)})
 	return nil

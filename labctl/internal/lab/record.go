@@ -64,17 +64,46 @@ func word(path string) string {
 // looked at.
 func ReadRecord(path string) (Record, error) {
 	r := Record{Path: path}
-	for _, err := range []error{r.readInfo(), r.readEvents()} {
-		var missing *fs.PathError
-		switch {
-		case err == nil:
-		case errors.Is(err, fs.ErrNotExist) && errors.As(err, &missing):
-			return r, &provider.Problem{Err: fmt.Errorf("%s is no run's folder: it has no %s", path, filepath.Base(missing.Path)), Hint: "ls -l " + word(path)}
-		default:
-			return r, &provider.Problem{Err: err, Hint: "ls -l " + word(path)}
-		}
+	info, err := ReadInfo(path)
+	if err != nil {
+		return r, err
 	}
-	return r, nil
+	r.Info = info
+	return r, EachEvent(path, func(e timeline.Event) { r.Events = append(r.Events, e) })
+}
+
+// ReadInfo reads run.json of a run's folder.
+func ReadInfo(path string) (RunInfo, error) {
+	r := Record{Path: path}
+	err := unread(path, r.readInfo())
+	return r.Info, err
+}
+
+// EachEvent hands on the events of a run's folder one by one.
+func EachEvent(path string, on func(timeline.Event)) error {
+	file := filepath.Join(path, "timeline.jsonl")
+	in, err := os.Open(file)
+	if err != nil {
+		return unread(path, err)
+	}
+	defer in.Close()
+	if err := timeline.Each(in, on); err != nil {
+		return unread(path, fmt.Errorf("%s: %w", file, err))
+	}
+	return nil
+}
+
+// unread says of an error what to look at; nil if there is none.
+func unread(path string, err error) error {
+	var missing *fs.PathError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &missing):
+		return &provider.Problem{Err: fmt.Errorf("%s is no run's folder: it has no %s", path, filepath.Base(missing.Path)), Hint: "ls -l " + word(path)}
+	default:
+		return &provider.Problem{Err: err, Hint: "ls -l " + word(path)}
+	}
 }
 
 func (r *Record) readInfo() error {
@@ -104,19 +133,6 @@ func lineOf(data []byte, err error) int {
 		at = wrong.Offset
 	}
 	return 1 + bytes.Count(bytes.TrimRight(data[:min(at, int64(len(data)))], "\n"), []byte("\n"))
-}
-
-func (r *Record) readEvents() error {
-	file := filepath.Join(r.Path, "timeline.jsonl")
-	in, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	if r.Events, err = timeline.Read(in); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return nil
 }
 
 // Report measures the run's trials from its events and judges them.

@@ -98,7 +98,8 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 // poise waits until the lab is settled and then for a random while, again if the lab did not stay settled meanwhile.
 func (l *lane) poise(ctx context.Context) (scene, time.Duration, error) {
 	for {
-		if _, err := l.settle(ctx); err != nil {
+		before, err := l.settle(ctx)
+		if err != nil {
 			return scene{}, 0, err
 		}
 		wait, phase := moment(l.random, l.settings.Timing)
@@ -106,8 +107,11 @@ func (l *lane) poise(ctx context.Context) (scene, time.Duration, error) {
 		if err := sleep(ctx, wait); err != nil {
 			return scene{}, 0, err
 		}
-		if s, missing := l.view.settled(l.replicas, l.settings.Timing, l.observer.Now()); missing == "" {
+		switch s, missing := l.view.settled(l.replicas, l.settings.Timing, l.observer.Now()); {
+		case missing == "" && s.same(before):
 			return s, phase, nil
+		case missing == "":
+			l.say("the replicas changed during the wait, so it begins anew")
 		}
 	}
 }
@@ -146,7 +150,13 @@ func (l *lane) settle(ctx context.Context) (scene, error) {
 		}
 		s, missing := l.view.settled(l.replicas, l.settings.Timing, l.observer.Now())
 		if missing == "" {
+			missing = l.view.fenced(s.holder, l.observer.Now())
+		}
+		if missing == "" {
 			return s, nil
+		}
+		if err := l.lab.fencedOff(ctx, missing); err != nil {
+			return scene{}, err
 		}
 		if missing != said {
 			said = missing
@@ -158,7 +168,7 @@ func (l *lane) settle(ctx context.Context) (scene, error) {
 		case err := <-l.observer.Failed():
 			return scene{}, err
 		case <-deadline.C:
-			return scene{}, &provider.Problem{Err: fmt.Errorf("the lab did not settle within %s: waiting %s", limit, missing), Hint: "labctl status"}
+			return scene{}, &provider.Problem{Err: fmt.Errorf("the lab did not settle within %s: waiting %s", limit, missing), Hint: "labctl doctor"}
 		case <-ctx.Done():
 			return scene{}, ctx.Err()
 		}
@@ -181,6 +191,9 @@ func (l *lane) watch(ctx context.Context, n int, limit time.Duration) error {
 	for {
 		next := l.view.next()
 		t := l.view.measure(n)
+		if l.run.options.OnMeasure != nil {
+			l.run.options.OnMeasure(t)
+		}
 		if tail == nil && (t.Complete() || l.lab.foreign != nil && t.Class != timeline.Unknown) {
 			tail = time.After(tailAfter)
 		}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,14 +12,15 @@ import (
 
 // view is what the events so far say of the present: the record, reduced.
 type view struct {
-	mu     sync.Mutex
-	events []timeline.Event
-	lease  *timeline.Lease
-	renew  float64 // arrival of the last write of the Lease, in run seconds
-	pods   map[string]timeline.Pod
-	polls  map[string]polls   // by pod UID, of its present process
-	ready  map[string]float64 // by pod UID, since when, in run seconds
-	hears  hears
+	mu      sync.Mutex
+	events  []timeline.Event
+	lease   *timeline.Lease
+	renew   float64 // arrival of the last write of the Lease, in run seconds
+	pods    map[string]timeline.Pod
+	polls   map[string]polls   // by pod UID, of its present process
+	ready   map[string]float64 // by pod UID, since when, in run seconds
+	refused map[string]float64 // by pod UID, since when its writes have been refused, in run seconds
+	hears   hears
 	// changed is closed and replaced with each event that may end a wait.
 	changed chan struct{}
 }
@@ -39,7 +41,7 @@ const (
 )
 
 func newView(h hears) *view {
-	return &view{hears: h, pods: map[string]timeline.Pod{}, polls: map[string]polls{}, ready: map[string]float64{}, changed: make(chan struct{})}
+	return &view{hears: h, pods: map[string]timeline.Pod{}, polls: map[string]polls{}, ready: map[string]float64{}, refused: map[string]float64{}, changed: make(chan struct{})}
 }
 
 // on takes the next event.
@@ -69,8 +71,18 @@ func (v *view) on(e timeline.Event) {
 		switch e.Log.Message {
 		case api.MessageStarted:
 			delete(v.polls, e.Log.UID)
+		case api.MessageWriteRefused:
+			if _, known := v.refused[e.Log.UID]; !known {
+				v.refused[e.Log.UID] = e.Seconds
+			}
 		case api.MessageAttempt:
 			v.polled(byLogs, e.Log.UID, e.Seconds)
+		}
+	case timeline.WorkSeen:
+		for uid, p := range v.pods {
+			if p.Holds(e.Work.Holder) {
+				delete(v.refused, uid) // it writes again
+			}
 		}
 	case timeline.ProcessUp:
 		delete(v.polls, e.Process.UID)
@@ -81,6 +93,22 @@ func (v *view) on(e timeline.Event) {
 	}
 	close(v.changed)
 	v.changed = make(chan struct{})
+}
+
+// fencedAfter is how long writes must have been refused without one that was not.
+const fencedAfter = 1.0
+
+// fencedWait is what is waited for while the leader's writes are refused; it does not end by itself.
+const fencedWait = "for a leader whose writes are accepted"
+
+// fenced returns fencedWait if the holder's writes are refused, else "".
+func (v *view) fenced(holder timeline.Pod, now float64) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if since, refused := v.refused[holder.UID]; refused && now-since > fencedAfter {
+		return fencedWait
+	}
+	return ""
 }
 
 // polled counts a poll that was learnt of in the way that this view trusts.
@@ -119,6 +147,19 @@ func (v *view) measure(trial int) timeline.Trial {
 type scene struct {
 	holder   timeline.Pod
 	standbys []timeline.Pod
+}
+
+// same reports whether the cast is that of another scene.
+func (s scene) same(other scene) bool {
+	uids := func(of scene) []string {
+		out := []string{}
+		for _, p := range of.standbys {
+			out = append(out, p.UID)
+		}
+		slices.Sort(out)
+		return append(out, of.holder.UID)
+	}
+	return slices.Equal(uids(s), uids(other))
 }
 
 // settled returns the scene if a trial may begin: the wanted replicas are ready, one of them holds the Lease with the

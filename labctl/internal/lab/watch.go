@@ -3,11 +3,15 @@ package lab
 import (
 	"context"
 	"errors"
+	"net/http"
+	"slices"
 	"time"
 
+	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/observe"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
+	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 )
@@ -52,22 +56,36 @@ func (l *Lab) processes(watcher provider.ProcessWatcher) observe.Processes {
 func (l *Lab) requests(auditor provider.Auditor, namespace, lease string) observe.Requests {
 	return func(ctx context.Context, ready func(), on func(timeline.Request)) error {
 		return auditor.WatchRequests(ctx, l.Cluster, ready, func(r provider.LeaseRequest) {
-			if r.Namespace == namespace && r.Lease == lease && r.Pod != "" {
+			refused := r.Code == http.StatusUnauthorized // whose user the server does not know
+			if r.Namespace == namespace && r.Lease == lease && (r.Pod != "" || refused) {
 				on(timeline.Request{Verb: r.Verb, Code: r.Code, Pod: r.Pod, UID: r.PodUID, Received: r.Received, Answered: r.Answered})
 			}
 		})
 	}
 }
 
-// Watch hands every event on to on until ctx ends, which is no error, or the lab is gone, which is. on is called one event at a time and must not block.
-func (l *Lab) Watch(ctx context.Context, on func(timeline.Event)) error {
-	state, err := l.state(ctx)
-	if err != nil {
-		return err
+// Watching is what Watch follows.
+type Watching struct {
+	// Start is when the clock of the events reads 0; the beginning of the watching if it is zero.
+	Start time.Time
+	// Namespace and Lease name any Lease of the cluster, of whose candidates nothing is known; "" for the operator's own.
+	Namespace, Lease string
+	// On takes each event, one at a time, and must not block.
+	On func(timeline.Event)
+}
+
+// Watch hands every event on until ctx ends, which is no error, or the lab is gone, which is.
+func (l *Lab) Watch(ctx context.Context, w Watching) error {
+	observer := observe.New(observe.Config{Client: l.watcher, Start: w.Start, LeaseNamespace: w.Namespace, Lease: w.Lease})
+	if w.Lease == "" {
+		state, err := l.state(ctx)
+		if err != nil {
+			return err
+		}
+		observer = l.observer(state, 0, w.Start)
 	}
 	watching, stop := context.WithCancel(ctx)
-	observer := l.observer(state, 0, time.Now())
-	observer.Listen(on)
+	observer.Listen(w.On)
 	wait, err := observer.Start(watching)
 	defer func() { stop(); wait() }()
 	if err != nil {
@@ -87,4 +105,16 @@ func (l *Lab) Watch(ctx context.Context, on func(timeline.Event)) error {
 			return nil
 		}
 	}
+}
+
+// Running is what runs, in the words of a record.
+func (l *Lab) Running(ctx context.Context) (report.Header, error) {
+	state, err := l.state(ctx)
+	return l.header(state, 1), err
+}
+
+// Modes returns what the lab's provider can do to a holder.
+func (l *Lab) Modes() []fault.Description {
+	_, signals := l.Provider.(provider.Signaler)
+	return slices.DeleteFunc(fault.Modes(), func(d fault.Description) bool { return !signals && (d.Mode == fault.Kill || d.Mode == fault.Crash) })
 }

@@ -4,16 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"academy.example/lab/labctl/internal/timeline"
 )
 
 // Probe asks a part of the cluster for a sign of life.
 type Probe struct {
 	What string
 	Ask  func(ctx context.Context) error
+
+	server bool // it is the API server, whose silence is told while it lasts
 }
 
 // A part that did not answer for longer than pulseLate may have held up what a trial waits for.
@@ -25,7 +30,7 @@ const (
 
 // apiProbe reads the Lease, which takes the API server and its store.
 func (o *Observer) apiProbe() Probe {
-	return Probe{What: "the API server", Ask: func(ctx context.Context) error {
+	return Probe{What: "the API server", server: true, Ask: func(ctx context.Context) error {
 		_, err := o.config.Client.CoordinationV1().Leases(o.config.LeaseNamespace).Get(ctx, o.config.Lease, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil // it answered
@@ -44,6 +49,8 @@ func (o *Observer) pulse(ctx context.Context, p Probe) {
 		}
 	}
 	defer missed()
+	quiet := o.silence(p)
+	defer quiet.end()
 	for pause(ctx, pulseEvery) {
 		asking, cancel := context.WithTimeout(ctx, pulseLimit)
 		err := p.Ask(asking)
@@ -52,8 +59,60 @@ func (o *Observer) pulse(ctx context.Context, p Probe) {
 			missed()
 			answered = time.Now()
 		}
+		quiet.answer(err)
 	}
 }
+
+// silence tells that the API server does not answer while that lasts, where a hole is told only afterwards.
+type silence struct {
+	observer *Observer
+	probe    Probe
+	timer    *time.Timer
+
+	mu    sync.Mutex
+	since time.Time
+	told  bool
+	last  error
+}
+
+func (o *Observer) silence(p Probe) *silence {
+	s := &silence{observer: o, probe: p, since: time.Now()}
+	s.timer = time.AfterFunc(pulseLate, s.tell)
+	if !p.server {
+		s.timer.Stop()
+	}
+	return s
+}
+
+// tell is called when there was no answer for pulseLate.
+func (s *silence) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	note := fmt.Sprintf("%s has not answered for %s", s.probe.What, pulseLate)
+	if s.last != nil {
+		note += ": " + s.last.Error()
+	}
+	s.told = true
+	s.observer.Emit(timeline.Event{Kind: timeline.ServerAway, Note: note})
+}
+
+// answer takes the outcome of a question.
+func (s *silence) answer(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = err
+	if !s.probe.server || err != nil {
+		return
+	}
+	if s.told {
+		s.told = false
+		s.observer.Emit(timeline.Event{Kind: timeline.ServerBack, Note: fmt.Sprintf("%s answers again, after %.2f s", s.probe.What, time.Since(s.since).Seconds())})
+	}
+	s.since = time.Now()
+	s.timer.Reset(pulseLate + pulseEvery)
+}
+
+func (s *silence) end() { s.timer.Stop() }
 
 // heed notices when this program itself did not run for a while, stopped or starved, and when the whole machine was
 // suspended: what arrived then is stamped late, or with a clock that stood. A wall clock that is set tells neither.

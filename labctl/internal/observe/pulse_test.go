@@ -18,7 +18,11 @@ func holes(t *testing.T, run func(ctx context.Context, o *Observer)) (told []tim
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		o := New(Config{Client: fake.NewClientset()})
-		o.Listen(func(e timeline.Event) { told = append(told, e) })
+		o.Listen(func(e timeline.Event) {
+			if e.Kind == timeline.WatchHole {
+				told = append(told, e)
+			}
+		})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		run(ctx, o)
@@ -61,6 +65,50 @@ func TestPulse_RefusalsAreNoAnswers(t *testing.T) {
 	})
 	if len(told) != 1 || told[0].HoleSeconds < 2 || told[0].HoleSeconds > 2.5 {
 		t.Errorf("got %+v, want one hole of the two seconds and a pause", told)
+	}
+}
+
+// The silence of the API server is told while it lasts, a second after the last answer, and its end at once.
+func TestPulse_TheServersSilenceIsToldWhileItLasts(t *testing.T) {
+	type told struct {
+		kind timeline.Kind
+		at   float64
+	}
+	for name, ask := range map[string]func(ctx context.Context, since time.Duration) error{
+		"refused": func(context.Context, time.Duration) error { return errors.New("connection refused") },
+		"hanging": func(ctx context.Context, since time.Duration) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(5*time.Second - since):
+				return nil
+			}
+		},
+	} {
+		var got []told
+		synctest.Test(t, func(t *testing.T) {
+			o := New(Config{Client: fake.NewClientset()})
+			o.Listen(func(e timeline.Event) {
+				if e.Kind != timeline.WatchHole {
+					got = append(got, told{e.Kind, e.Seconds})
+				}
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			begun := time.Now()
+			o.pulse(ctx, Probe{What: "the API server", server: true, Ask: func(ctx context.Context) error {
+				if since := time.Since(begun); since > 2*time.Second && since < 5*time.Second {
+					return ask(ctx, since)
+				}
+				return nil
+			}})
+		})
+		if len(got) != 2 || got[0].kind != timeline.ServerAway || got[1].kind != timeline.ServerBack {
+			t.Fatalf("%s: got %v, want away and back", name, got)
+		}
+		if away, back := got[0].at, got[1].at; away < 3 || away > 3.5 || back < 5 || back > 5.3 {
+			t.Errorf("%s: away told at %g, back at %g; want 3 to 3.5 and 5 to 5.3", name, away, back)
+		}
 	}
 }
 

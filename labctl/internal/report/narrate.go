@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"academy.example/lab/labctl/internal/timeline"
@@ -12,6 +13,7 @@ import (
 type Narrator struct {
 	lease *timeline.Lease
 	seen  float64 // arrival of the last write of the Lease
+	fresh bool    // the last write was a takeover: its holder is about to renew for the first time
 	ready map[string]bool
 	works string // the holder whose work was told last
 }
@@ -54,39 +56,54 @@ func (n *Narrator) tell(e timeline.Event) string {
 		if e.Wall.Sub(e.Log.Time) > history && !e.Log.Time.IsZero() {
 			return ""
 		}
-		return tellLog(e.Log)
+		return n.tellLog(e)
 	case timeline.FaultIssued:
 		return fmt.Sprintf("fault    %s of %s", e.Fault.Mode, e.Fault.Pod)
 	case timeline.FaultAccepted:
 		return "fault    accepted"
 	case timeline.WatchHole:
 		return "hole     events may be missing: " + e.Note
+	case timeline.ServerAway:
+		return "api      the API server does not answer; what follows may be late"
+	case timeline.ServerBack:
+		return "api      " + e.Note
 	default:
 		return ""
 	}
 }
 
 func (n *Narrator) tellLease(e timeline.Event) string {
-	before, since := n.lease, e.Seconds-n.seen
-	n.lease, n.seen = e.Lease, e.Seconds
+	before, since, fresh := n.lease, e.Seconds-n.seen, n.fresh
+	n.lease, n.seen, n.fresh = e.Lease, e.Seconds, false
 	l := e.Lease
 	switch {
 	case before == nil && l.Holder == "":
 		return fmt.Sprintf("lease    nobody holds it; leaseTransitions %d", l.Transitions)
 	case before == nil:
 		return fmt.Sprintf("lease    held by %s; leaseDurationSeconds %d, leaseTransitions %d", l.Holder, l.LeaseDurationSeconds, l.Transitions)
+	case l.Holder == before.Holder && l.Holder == "":
+		return ""
+	case l.Holder == before.Holder && fresh && since < soon:
+		return "" // the election writes twice when it takes a Lease
 	case l.Holder == before.Holder:
-		return fmt.Sprintf("lease    %s renewed, %.2f s after the last time", l.Holder, since)
+		return fmt.Sprintf("lease    %s renewed, after %.2f s", l.Holder, since)
 	case l.Holder == "":
 		return fmt.Sprintf("lease    %s released it", before.Holder)
-	default:
-		how := "it had expired"
-		if before.Holder == "" {
-			how = "it was released"
-		}
-		return fmt.Sprintf("lease    %s took it (%s), %.2f s after the last write; leaseTransitions %d", l.Holder, how, since, l.Transitions)
 	}
+	n.fresh = true
+	how := "expired: %.2f s old"
+	switch {
+	case before.Holder == "":
+		how = "released %.2f s before"
+	case since < float64(before.LeaseDurationSeconds)-slack:
+		how = "valid: %.2f s old"
+	}
+	return fmt.Sprintf("lease    %s took it ("+how+"); leaseTransitions %d", suffix(l.Holder), since, l.Transitions)
 }
+
+// soon is within which a second write after a takeover belongs to it; slack is how much earlier than LeaseDuration an expiry
+// may appear: renewTime is compared in whole seconds.
+const soon, slack = 0.5, 1.1
 
 func (n *Narrator) tellPod(p *timeline.Pod) string {
 	if n.ready == nil {
@@ -108,15 +125,34 @@ func (n *Narrator) tellPod(p *timeline.Pod) string {
 }
 
 // tellLog leaves out what comes many times a second or is told by the Lease itself.
-func tellLog(l *timeline.Log) string {
+func (n *Narrator) tellLog(e timeline.Event) string {
+	l := e.Log
 	switch l.Message {
 	case api.MessageReconcile, api.MessageServing:
 		return ""
 	case api.MessageAttempt:
-		return "log      " + l.Pod + " polled the Lease: it is held"
+		return "log      " + suffix(l.Pod) + " polled: " + n.found(e.Seconds)
 	}
 	if l.Raw != "" {
 		return "log      " + l.Pod + ": " + l.Raw
 	}
 	return "log      " + l.Pod + ": " + l.Message
+}
+
+// found is what a candidate that polls finds, as far as it is known here. That a holder is named does not mean that it lives.
+func (n *Narrator) found(now float64) string {
+	switch {
+	case n.lease == nil:
+		return "no Lease"
+	case n.lease.Holder == "":
+		return "free"
+	default:
+		return fmt.Sprintf("still in %s's name, changed %.1f s ago", suffix(n.lease.Holder), now-n.seen)
+	}
+}
+
+// suffix is the last part of a pod's name, which tells the replicas apart.
+func suffix(holder string) string {
+	name := timeline.PodOf(holder)
+	return name[strings.LastIndexByte(name, '-')+1:]
 }

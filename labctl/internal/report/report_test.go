@@ -164,7 +164,7 @@ func TestQuantile(t *testing.T) {
 
 func TestTerms_OfAReleaseAndOfLessThanTheModelSays(t *testing.T) {
 	trial := timeline.Trial{Terms: &timeline.Terms{PollPhaseSeconds: 1.4, ResidualSeconds: -0.02}}
-	if got, want := Terms(trial), "1.40 poll phase = 1.40 s; 0.02 s less was measured"; got != want {
+	if got, want := Terms(trial), "1.40 poll phase = 1.40 s; 0.02 s less was measured, since the gap's beginning was seen late"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := Terms(timeline.Trial{}); got != "" {

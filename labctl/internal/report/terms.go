@@ -20,7 +20,7 @@ func Terms(t timeline.Trial) string {
 	}
 	text += fmt.Sprintf(" = %.2f s; ", sum)
 	if terms.ResidualSeconds < 0 {
-		return text + fmt.Sprintf("%.2f s less was measured", -terms.ResidualSeconds)
+		return text + fmt.Sprintf("%.2f s less was measured, since the gap's beginning was seen late", -terms.ResidualSeconds)
 	}
 	return text + fmt.Sprintf("the takeover's requests took the other %.2f s", terms.ResidualSeconds)
 }

@@ -44,7 +44,8 @@ func singles(w *sticky, groups []group, predicted map[string]gap.Prediction) {
 	for _, g := range groups {
 		t := g.trials[0]
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", title(t.Mode), t.Class, band(t.Mode, predicted),
-			seconds(t.LockGapSeconds)+plusMinus(t.UncertaintySeconds), seconds(t.GapSeconds)+plusMinus(t.GapUncertaintySeconds), winner(t.Winner))
+			seen(t, seconds(t.LockGapSeconds)+plusMinus(t.UncertaintySeconds)), seen(t, seconds(t.GapSeconds)+plusMinus(t.GapUncertaintySeconds)),
+			seen(t, winner(t.Winner)))
 	}
 	table.Flush()
 }
@@ -62,7 +63,7 @@ func figures(w *sticky, groups []group, predicted map[string]gap.Prediction) {
 		if len(user) > 0 {
 			median = fmt.Sprintf("%.2f s", quantile(user, 0.5)) + plusMinus(g.largest(userGapUncertainty))
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", title(g.mode), len(g.trials), band(g.mode, predicted), spread, median)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", title(g.mode), g.count(), band(g.mode, predicted), spread, median)
 	}
 	table.Flush()
 }
@@ -72,10 +73,32 @@ func kinds(w *sticky, groups []group) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WHAT WAS DONE\tCLASS\tWINNER")
 	for _, g := range groups {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", title(g.mode), tally(g.trials, func(t timeline.Trial) string { return string(t.Class) }),
-			tally(g.trials, func(t timeline.Trial) string { return winner(t.Winner) }))
+		fmt.Fprintf(table, "%s\t%s\t%s\n", title(g.mode), tally(g.trials, func(t timeline.Trial) string { return seen(t, string(t.Class)) }),
+			tally(g.trials, func(t timeline.Trial) string { return seen(t, winner(t.Winner)) }))
 	}
 	table.Flush()
+}
+
+// seen is the text for a good trial, and void for one that does not count.
+func seen(t timeline.Trial, text string) string {
+	if t.Void != "" {
+		return "void"
+	}
+	return text
+}
+
+// count is how many trials there are, and of how many the figures are if not of all.
+func (g group) count() string {
+	good := 0
+	for _, t := range g.trials {
+		if t.Void == "" {
+			good++
+		}
+	}
+	if good == len(g.trials) {
+		return fmt.Sprint(good)
+	}
+	return fmt.Sprintf("%d of %d", good, len(g.trials))
 }
 
 // Figures of a trial, by name.
@@ -131,9 +154,12 @@ func verdict(w *sticky, f Failover) {
 	if void := uncounted(f.Trials); void != "" {
 		w.printf("\n%s\n", wrap(void, 80, 0))
 	}
-	w.printf("\nverdict: %s (n = %d; the predicted range is checked, not the distribution)\n", f.Verdict, f.N)
+	w.printf("\nverdict: %s (n = %s; the predicted range is checked, not the distribution)\n", f.Verdict, group{trials: f.Trials}.count())
+	if f.Foreign {
+		w.printf("not judged: what the class should be, and whether two worked at a time\n")
+	}
 	for _, c := range f.Checks {
-		if c.Verdict != check.Pass {
+		if c.Verdict != check.Pass && c.Name != check.Undisturbed && c.Reason != check.NoneCounts { // which was told above
 			w.printf("  %s\n", wrap(fmt.Sprintf("%s: %s: %s", c.Verdict, c.Name, c.Reason), 80, 2))
 		}
 	}
@@ -157,6 +183,9 @@ func uncounted(trials []timeline.Trial) string {
 	reasons := strings.Join(count(void, func(t timeline.Trial) string { return t.Void }, "%s (%d×)"), "; ")
 	if len(void) == 1 {
 		reasons = void[0].Void
+	}
+	if len(trials) == 1 {
+		return "the trial does not count: " + reasons
 	}
 	return fmt.Sprintf("%d of %d trials %s not count: %s", len(void), len(trials), verb, reasons)
 }

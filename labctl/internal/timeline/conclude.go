@@ -70,8 +70,8 @@ func (m *measurer) successor() {
 	if s, ok := m.leads[m.takeover.Holder]; ok {
 		m.seen[T6] = s
 	}
-	if s, ok := m.works[m.takeover.Holder]; ok {
-		m.seen[T7] = s
+	if s, ok := m.works[m.takeover.Holder]; ok && (s.source == SourceWork || !m.unwritten[m.takeover.Holder]) {
+		m.seen[T7] = s // a reconcile whose write was refused is no work that anybody feels
 	}
 }
 

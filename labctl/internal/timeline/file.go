@@ -46,12 +46,20 @@ func (w *Writer) Err() error {
 // any other line that is no event is an error that names the line.
 func Read(in io.Reader) ([]Event, error) {
 	var events []Event
+	if err := Each(in, func(e Event) { events = append(events, e) }); err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// Each hands on the events of a timeline one by one, as Read would return them; a long one need not fit into memory.
+func Each(in io.Reader, on func(Event)) error {
 	var broken error
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(make([]byte, 64<<10), 4<<20)
 	for n := 1; scanner.Scan(); n++ {
 		if broken != nil {
-			return nil, broken
+			return broken
 		}
 		var e Event
 		err := json.Unmarshal(scanner.Bytes(), &e)
@@ -62,12 +70,12 @@ func Read(in io.Reader) ([]Event, error) {
 			broken = fmt.Errorf("timeline line %d: %w", n, err)
 			continue
 		}
-		events = append(events, e)
+		on(e)
 	}
 	if err := scanner.Err(); err != nil {
-		return nil, fmt.Errorf("read timeline: %w", err)
+		return fmt.Errorf("read timeline: %w", err)
 	}
-	return events, nil
+	return nil
 }
 
 // complete reports a missing part, so that whoever reads a timeline may rely on what belongs to a kind.

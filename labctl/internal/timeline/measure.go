@@ -42,7 +42,7 @@ const mostErrors = 20
 func Measure(events []Event, trial int) Trial {
 	m := measurer{events: events, trial: trial, out: Trial{Class: Unknown, InstantsSeconds: map[string]float64{},
 		Sources: map[string]Source{}, LagsSeconds: map[string]float64{}}, seen: map[string]sighting{}, hostnames: map[string]string{},
-		leads: map[string]sighting{}, works: map[string]sighting{}, workLogs: map[string]time.Time{}, made: map[string]bool{}, polled: map[string]float64{}}
+		leads: map[string]sighting{}, works: map[string]sighting{}, workLogs: map[string]time.Time{}, made: map[string]bool{}, polled: map[string]float64{}, unwritten: map[string]bool{}}
 	if !m.findFault() {
 		m.out.Void = "no fault was issued"
 		return m.out
@@ -82,6 +82,7 @@ type measurer struct {
 	works     map[string]sighting  // identity → its first work
 	workLogs  map[string]time.Time // identity → log time of its first reconcile
 	polled    map[string]float64   // standby UID → arrival of its last poll
+	unwritten map[string]bool      // identities whose writes were refused or failed
 	requests  []request
 	holes     []Event
 
@@ -174,6 +175,7 @@ func (m *measurer) restart() {
 	clear(m.leads)
 	clear(m.works)
 	clear(m.workLogs)
+	clear(m.unwritten)
 }
 
 func (m *measurer) pod(e Event) {
@@ -306,7 +308,7 @@ func (m *measurer) log(e Event) {
 		return
 	}
 	if (l.Level == "ERROR" || l.Level == "WARN") && len(m.out.Errors) < mostErrors {
-		m.out.Errors = append(m.out.Errors, l.Pod+": "+l.Raw)
+		m.out.Errors = append(m.out.Errors, l.complaint())
 	}
 	if l.UID == m.fault.UID && l.Restarts == m.restarts {
 		m.oldLine(e)
@@ -329,6 +331,8 @@ func (m *measurer) log(e Event) {
 		m.poll(l.UID, l.Pod, e.Seconds)
 	case api.MessageStartedLead:
 		first(m.leads, identity, m.sight(e, SourceLog, l.Time))
+	case api.MessageWriteRefused, api.MessageWriteFailed:
+		m.unwritten[identity] = true
 	case api.MessageReconcile:
 		first(m.works, identity, m.sight(e, SourceLog, l.Time))
 		first(m.workLogs, identity, l.Time)

@@ -47,8 +47,8 @@ type Trial struct {
 	LockGapSeconds *float64 `json:"lockGapSeconds"`
 	// OverlapSeconds is how long the old leader worked beside the new one: 0 if seen to be none, nil if it could not be seen.
 	OverlapSeconds *float64 `json:"overlapSeconds"`
-	// UncertaintySeconds is how far LockGapSeconds may be off: how late the later of its two instants was seen, after its source
-	// wrote it down. Where replicas and observer do not share a clock it is how much later than the quickest renewals other ones
+	// UncertaintySeconds is how far LockGapSeconds may be off: the larger lag of its two instants, how late one was seen after its
+	// source wrote it down. Where replicas and observer do not share a clock it is how much later than the quickest renewals other ones
 	// arrive (95th percentile). Nil if it is not known.
 	UncertaintySeconds *float64 `json:"uncertaintySeconds"`
 	// GapUncertaintySeconds is the same of GapSeconds: how late T7 was seen. T0 is labctl's own and exact.

@@ -1,0 +1,150 @@
+package board
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+// Turn says what a write of the Lease did.
+type Turn int
+
+// The turns of a Lease.
+const (
+	Found   Turn = iota // the record as it was when the watching began
+	Renewed             // its holder wrote it again
+	Freed               // it has no holder any more
+	Taken               // it had no holder and has one
+	Expired             // another holder took it, after the record had stood for LeaseDuration
+	Stolen              // another holder has it, although the record was valid
+	Removed             // the object is gone
+	Lost                // the watching ended
+)
+
+// write is one write of the Lease.
+type write struct {
+	at    float64
+	wall  time.Time
+	lease *timeline.Lease // nil after Removed and Lost
+	turn  Turn
+}
+
+// clockSlack is how much earlier than LeaseDuration an expiry may appear; see timeline.Measure.
+const clockSlack = 1.1
+
+// lease takes a write of the Lease.
+func (b *Board) lease(e timeline.Event) {
+	w := write{at: e.Seconds, wall: e.Wall, lease: e.Lease, turn: Found}
+	var before write
+	if n := len(b.writes); n > 0 {
+		before = b.writes[n-1]
+	}
+	switch {
+	case e.Kind == timeline.LeaseGone:
+		w.turn, w.lease = Removed, nil
+	case before.lease == nil:
+		if before.turn == Removed {
+			w.turn = Taken
+		}
+	default:
+		w.turn = turned(before, w)
+		if w.turn == Renewed {
+			if e.Lease.ResourceVersion != "" && e.Lease.ResourceVersion == before.lease.ResourceVersion {
+				return // listed again
+			}
+			w.lease.Holder = before.lease.Holder // one string for all
+			b.pauses = tail(append(b.pauses, w.at-before.at), 16)
+		}
+	}
+	if w.lease != nil && (before.lease == nil || w.lease.Holder != before.lease.Holder) {
+		b.handOver(w)
+	}
+	if w.lease == nil && b.holder != nil {
+		b.holder.holds.close(w.at)
+		b.holder = nil
+	}
+	b.writes = append(b.writes, w)
+	if len(b.writes)%256 == 0 {
+		b.trim(e.Seconds - remember)
+	}
+}
+
+func turned(before, now write) Turn {
+	old := before.lease
+	switch {
+	case now.lease.Holder == old.Holder:
+		return Renewed
+	case now.lease.Holder == "":
+		return Freed
+	case old.Holder == "":
+		return Taken
+	case now.at-before.at >= float64(old.LeaseDurationSeconds)-clockSlack:
+		return Expired
+	default:
+		return Stolen
+	}
+}
+
+// handOver closes the old holder's span and opens the new one's.
+func (b *Board) handOver(w write) {
+	old := b.holder
+	if old != nil {
+		old.holds.close(w.at)
+		if w.turn == Freed {
+			old.mark(w.at, MarkReleased)
+		}
+	}
+	b.holder = nil
+	if w.lease.Holder == "" {
+		return
+	}
+	r := b.named(w.lease.Holder, w.at)
+	b.holder = r
+	r.holds.open(w.at)
+	switch w.turn {
+	case Taken:
+		r.mark(w.at, MarkTaken)
+	case Expired:
+		r.mark(w.at, MarkExpired)
+	case Stolen:
+		r.mark(w.at, MarkStolen)
+	}
+	b.begin(r, w.at)
+}
+
+// writeAt returns the index of the last write at or before a moment; -1 if there was none.
+func (b *Board) writeAt(at float64) int {
+	return sort.Search(len(b.writes), func(i int) bool { return b.writes[i].at > at }) - 1
+}
+
+// trim forgets what ended before a moment.
+func (b *Board) trim(before float64) {
+	if i := b.writeAt(before); i > 0 {
+		b.writes = slices.Clone(b.writes[i:])
+	}
+	b.replicas = slices.DeleteFunc(b.replicas, func(r *replica) bool { return r != b.holder && r.gone < before })
+	b.failovers = slices.DeleteFunc(b.failovers, func(f *Failover) bool { return f.Ended && f.T0 < before })
+	b.away = slices.DeleteFunc(b.away, func(s span) bool { return s.to < before })
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+// How says in words how the Lease came to its present holder.
+func (t Turn) How() string {
+	switch t {
+	case Taken:
+		return "it was free"
+	case Expired:
+		return "it had expired"
+	case Stolen:
+		return "it was still valid"
+	default:
+		return fmt.Sprintf("turn %d", int(t))
+	}
+}

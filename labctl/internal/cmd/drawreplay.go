@@ -1,0 +1,57 @@
+package cmd
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"academy.example/lab/labctl/internal/board"
+	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/labctl/internal/tui"
+)
+
+// drawReplay shows a recorded run in the view. Its events go to the board one by one, which keeps of a long run what can be
+// drawn, and playing is moving over the board.
+func (a *app) drawReplay(ctx context.Context, f replayFlags, args []string) error {
+	path, err := findRun(f.runsDir, args)
+	if err != nil {
+		return err
+	}
+	info, err := lab.ReadInfo(path)
+	if err != nil {
+		return err
+	}
+	var faults []timeline.Event
+	if err := lab.EachEvent(path, func(e timeline.Event) {
+		if e.Kind == timeline.FaultIssued {
+			faults = append(faults, e)
+		}
+	}); err != nil {
+		return err
+	}
+	lane, err := pickLane(faults, f, "labctl replay "+shellWord(path))
+	if err != nil {
+		return err
+	}
+	config := board.Config{Header: info.Header, Namespace: strings.Split(info.Operator, "/")[0]}
+	config.SharedClock = len(faults) > 0 && faults[0].Fault.SharedClock
+	record := tui.Recorded{Board: board.New(config), Name: filepath.Base(path), Speed: f.speed}
+	if err := lab.EachEvent(path, func(e timeline.Event) {
+		if e.Lane == lane {
+			record.Board.On(e)
+		}
+	}); err != nil {
+		return err
+	}
+	record.From, _ = record.Board.Span()
+	for _, e := range faults {
+		if e.Trial == f.from && e.Lane == lane {
+			record.From = max(record.From, e.Seconds-leadSeconds)
+		}
+	}
+	return tui.Run(ctx, tui.Options{Config: config, Recorded: &record, Export: export}, a.streams.In, a.screen())
+}
+
+// leadSeconds is how long before a trial's fault its replay begins.
+const leadSeconds = 10

@@ -1,0 +1,226 @@
+// Package tui owns the live view in a terminal: it draws a board and acts on keys.
+//
+//	labctl watch
+//
+// Update takes messages and does nothing else; what takes time is a command, and what happens comes through a Feed.
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"academy.example/lab/labctl/internal/board"
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/timeline"
+
+	_ "academy.example/lab/labctl/internal/tui/quiet" // keeps Bubble Tea from asking the terminal in every command
+)
+
+// Actions is what the view can do to the lab.
+type Actions interface {
+	// Failover does one, with its settling and its tail, and returns the folder of its record. What it tells meanwhile goes
+	// to the feed: its announcement, its end and its figures.
+	Failover(ctx context.Context, mode fault.Mode, feed *Feed) (run string, err error)
+}
+
+// Options says what is shown.
+type Options struct {
+	// Lab is how the lab is called in commands: "labctl up".
+	Up string
+	// Start is when the clock of the events reads 0.
+	Start time.Time
+	// Config is what is known of what runs before the source tells.
+	Config board.Config
+	// Source follows the lab until ctx ends; nil for a recorded run.
+	Source func(ctx context.Context, feed *Feed)
+	// Recorded is a finished run; nil for a live view.
+	Recorded *Recorded
+	// Actions may be nil: the view only shows.
+	Actions Actions
+	// Export keeps a text and returns where; nil if it can't.
+	Export func(text string) (path string, err error)
+}
+
+// Recorded is a finished run, all of it on a board.
+type Recorded struct {
+	Board *board.Board
+	Name  string
+	From  float64 // where it begins to play
+	Speed float64
+}
+
+// The parts that can have the focus.
+const (
+	focusWindow = iota
+	focusLanes
+	focusFailovers
+	focuses
+	focusLogs = focuses
+)
+
+// screen is what is drawn.
+type screen int
+
+const (
+	screenMain screen = iota
+	screenHelp
+	screenModes
+	screenConfirm
+	screenLogs
+)
+
+// model is the state of the view.
+type model struct {
+	options Options
+	theme   theme
+	keys    keyMap
+	board   *board.Board
+	feed    *Feed
+	ctx     context.Context
+
+	width, height int
+	link          Link
+	clock         time.Time // of the last tick
+	now           float64   // the end of what can be seen
+	at            float64   // the moment that is shown, while it is not live
+	live          bool      // the moment moves with now
+	playing       bool      // of a recorded run
+	speed         float64
+	step          float64 // seconds of a column
+
+	screen  screen
+	focus   int
+	scroll  [focuses + 1]int
+	modes   []fault.Description // what can be done
+	picked  int
+	mode    fault.Description
+	replica int
+	filter  string
+	typing  bool // the filter
+
+	running  bool // a failover
+	cancel   context.CancelFunc
+	quitting bool
+	said     string
+	notice   string
+}
+
+// zooms are the seconds that a column may stand for.
+var zooms = []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60}
+
+func newModel(ctx context.Context, o Options, t theme, feed *Feed) model {
+	m := model{options: o, theme: t, keys: newKeys(o.Actions != nil, o.Recorded != nil), feed: feed, ctx: ctx, width: 80, height: 24,
+		live: true, step: 1, speed: 1, board: board.New(o.Config), cancel: func() {}}
+	m.board.Begin(o.Start)
+	if r := o.Recorded; r != nil {
+		m.board, m.speed, m.live, m.playing = r.Board, r.Speed, false, true
+		m.at = r.From
+		_, m.now = m.board.Span()
+		m.link = Link{State: Live, Text: "recorded"}
+	}
+	return m
+}
+
+// moment is what is shown.
+func (m model) moment() float64 {
+	if m.live {
+		return m.now
+	}
+	return m.at
+}
+
+// tickEvery is how often the clock on the screen moves: in tenths, as the age of a renewal is shown.
+const tickEvery = 100 * time.Millisecond
+
+type tickMsg time.Time
+
+func tick() tea.Cmd {
+	return tea.Tick(tickEvery, func(t time.Time) tea.Msg { return tickMsg(t) })
+}
+
+// Init begins the ticking.
+func (m model) Init() tea.Cmd { return tick() }
+
+type (
+	doneMsg struct {
+		run string
+		err error
+	}
+	exportedMsg struct {
+		path string
+		err  error
+	}
+)
+
+// Update takes a message.
+func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tickMsg:
+		m.tick(time.Time(msg))
+		return m, tick()
+	case tea.KeyMsg:
+		return m.key(msg)
+	case eventsMsg:
+		for _, e := range msg {
+			m.board.On(e)
+			m.now = max(m.now, e.Seconds)
+		}
+	case modesMsg:
+		m.modes = msg
+	case configMsg:
+		m.board.Configure(board.Config(msg))
+	case trialMsg:
+		m.board.Measured(timeline.Trial(msg))
+	case Link:
+		if m.link.State == Live && msg.State != Live {
+			m.board.Forget(m.now)
+		}
+		m.link = msg
+	case sayMsg:
+		m.said = string(msg)
+	case doneMsg:
+		m.running, m.said = false, ""
+		m.notice = "recorded: " + msg.run
+		if msg.err != nil {
+			m.notice = "the failover ended early: " + msg.err.Error()
+		}
+		if m.quitting {
+			return m, tea.Quit
+		}
+	case exportedMsg:
+		m.notice = "exported to " + msg.path
+		if msg.err != nil {
+			m.notice = "not exported: " + msg.err.Error()
+		}
+	}
+	return m, nil
+}
+
+// tick moves the clocks.
+func (m *model) tick(now time.Time) {
+	passed := now.Sub(m.clock).Seconds()
+	if m.clock.IsZero() {
+		passed = 0
+	}
+	m.clock = now
+	if m.options.Recorded == nil {
+		m.now = max(m.now, now.Sub(m.options.Start).Seconds())
+		return
+	}
+	if !m.playing {
+		return
+	}
+	if m.at += min(passed, 1) * m.speed; m.at >= m.now {
+		m.at, m.playing = m.now, false
+	}
+}
+
+// lanes are the replicas' lines that pass the filter.
+func (m model) lanes() []board.Lane {
+	all := m.board.Lanes(m.moment(), m.step, laneColumns(m.width, m.board.Config().Followed))
+	return keep(all, func(l board.Lane) bool { return matches(m.filter, l.Name, l.State) })
+}

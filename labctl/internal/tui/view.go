@@ -1,0 +1,198 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	"github.com/charmbracelet/x/ansi"
+
+	"academy.example/lab/labctl/internal/board"
+)
+
+// View draws the screen, never more lines or columns than it has.
+func (m model) View() string {
+	if m.width < leastWidth || m.height < leastHeight {
+		return cut(m.frame().tiny(), m.width)
+	}
+	var body []string
+	switch {
+	case m.screen == screenHelp:
+		body = m.helpScreen()
+	case m.screen == screenModes:
+		body = m.modesScreen()
+	case m.screen == screenConfirm:
+		body = m.confirmScreen()
+	case m.screen == screenLogs:
+		body = m.logsScreen()
+	case m.idle():
+		body = m.waiting()
+	case m.width < smallWidth || m.height < smallHeight:
+		body = m.small()
+	default:
+		body = m.main()
+	}
+	footer := []string{m.message(), m.footer()}
+	body = body[:min(len(body), m.height-len(footer))]
+	for len(body) < m.height-len(footer) {
+		body = append(body, "")
+	}
+	return strings.Join(append(body, footer...), "\n")
+}
+
+// idle reports whether there is nothing to show but what is waited for.
+func (m model) idle() bool {
+	return m.link.State != Live && len(m.lanes()) == 0 && !m.board.At(m.moment()).Known
+}
+
+// Below these there is no room for lanes.
+const smallWidth, smallHeight = 60, 16
+
+func (m model) frame() frame {
+	f := frame{theme: m.theme, snap: m.board.At(m.moment()), config: m.board.Config(), width: m.width}
+	f.link, f.linkOK = m.linkText(f.snap)
+	return f
+}
+
+// linkText says how the view is connected, and which moment it shows.
+func (m model) linkText(s board.Snapshot) (string, bool) {
+	switch {
+	case m.options.Recorded != nil && m.playing:
+		return fmt.Sprintf("%s  %s  play %gx", m.options.Recorded.Name, s.Wall.Local().Format("15:04:05"), m.speed), true
+	case m.options.Recorded != nil:
+		return fmt.Sprintf("%s  %s  paused", m.options.Recorded.Name, s.Wall.Local().Format("15:04:05")), true
+	case m.link.State == Connecting:
+		return "connecting", false
+	case m.link.State == NoLab:
+		return "no lab", false
+	case m.link.State == Broken:
+		return m.link.Text + m.retry(), false
+	case s.Away > 0:
+		return fmt.Sprintf("API away %s, asking every 0.25 s", seconds(s.Away)), false
+	case !m.live:
+		return fmt.Sprintf("paused at %s, %s ago", s.Wall.Local().Format("15:04:05.0"), seconds(m.now-m.at)), true
+	default:
+		return "live", true
+	}
+}
+
+// retry says when the next attempt comes.
+func (m model) retry() string {
+	if m.link.Retry.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(", attempt %d in %s", m.link.Attempt, seconds(m.link.Retry.Sub(m.clock).Seconds()))
+}
+
+// waiting is shown before anything was seen.
+func (m model) waiting() []string {
+	t := m.theme
+	name, _ := m.linkText(board.Snapshot{})
+	lines := []string{t.heading("labctl watch", "", m.width, false), ""}
+	switch m.link.State {
+	case NoLab:
+		lines = append(lines, t.strong.Render("no lab is running: "+m.options.Up), "", cut(t.dim.Render("Type it in another terminal; this view connects as soon as there is one."), m.width),
+			t.dim.Render("looked "+fmt.Sprint(m.link.Attempt)+" times, once a second"))
+	case Broken:
+		for _, l := range wrap(name, m.width) {
+			lines = append(lines, t.bad.Render(l))
+		}
+	default:
+		lines = append(lines, name)
+	}
+	return lines
+}
+
+// main is the whole view.
+func (m model) main() []string {
+	f := m.frame()
+	lanes := m.lanes()
+	failovers := keep(f.snap.Failovers, func(o *board.Failover) bool { return matchesFailover(m.filter, o) })
+	lines := append(f.head(), f.window(m.focus == focusWindow)...)
+	room := m.height - 2 - len(lines) - 3 // two headings and the legend
+	rows := min(max(1, len(lanes)), max(1, room-min(3, max(1, len(failovers)))))
+	lines = append(lines, f.lanes(lanes, m.step, rows, m.scroll[focusLanes], m.focus == focusLanes)...)
+	lines = append(lines, f.laneLegend())
+	return append(lines, f.failovers(failovers, max(1, room-rows), m.scroll[focusFailovers], m.focus == focusFailovers)...)
+}
+
+// small is the head, the window and the last failover.
+func (m model) small() []string {
+	f := m.frame()
+	text, style := f.verdict()
+	link, ok := f.link, f.linkOK
+	if ok {
+		link = f.signs.live + " " + link
+	} else {
+		link = f.signs.away + " " + link
+	}
+	lines := []string{
+		f.strong.Render(middle(f.holder(), m.width)),
+		style.Render(cut(text, m.width)),
+		cut("renewed "+seconds(f.snap.Age)+" ago  "+cut(link, m.width-20), m.width),
+	}
+	if w := f.snap.Now; w != nil {
+		lines = append(lines, f.bar(*w, f.scale()), cut(fmt.Sprintf("%s %.1f  %s %.0f  %s %.1f%s%.1f", f.signs.now, w.Now, f.signs.lease, w.LeaseDuration, f.signs.range_, w.Earliest, f.signs.between, w.Latest), m.width))
+	}
+	if w := f.snap.Last; w != nil {
+		lines = append(lines, f.bar(*w, f.scale()))
+	}
+	if len(f.snap.Failovers) > 0 {
+		o := f.snap.Failovers[0]
+		lines = append(lines, cut(fmt.Sprintf("%s %s %s %s", mode(o), class(o), f.lockGap(o), f.signs.arrow+" "+winnerOf(o)), m.width))
+	}
+	return lines
+}
+
+func winnerOf(o *board.Failover) string {
+	if o.Trial.HolderAfter == nil {
+		return "nobody yet"
+	}
+	return short(*o.Trial.HolderAfter)
+}
+
+// message is the line above the keys: what is being done, or what was.
+func (m model) message() string {
+	t := m.theme
+	switch {
+	case m.typing:
+		return cut("/"+m.filter+t.on.Render(" ")+t.dim.Render("  enter keeps it, esc drops it"), m.width)
+	case m.running:
+		return cut(t.note.Render(t.signs.arrow+" "+string(m.mode.Mode)+": "+m.said), m.width)
+	case m.notice != "":
+		return cut(t.note.Render(m.notice), m.width)
+	case m.filter != "":
+		return cut(t.note.Render("filter: "+m.filter+" (esc shows all)"), m.width)
+	}
+	if holes := m.board.Holes(m.moment(), 10); len(holes) > 0 {
+		return cut(t.dim.Render("hole: "+holes[len(holes)-1].Note), m.width)
+	}
+	return ""
+}
+
+// footer is the keys of the screen; ? and q are never left out.
+func (m model) footer() string {
+	k := m.keys
+	bindings := []key.Binding{k.help, k.quit}
+	switch m.screen {
+	case screenHelp:
+		bindings = append(bindings, k.back)
+	case screenMain:
+		if m.idle() {
+			break
+		}
+		bindings = append(bindings, k.graceful, k.force, k.modes, k.pause, k.slower, k.faster, bind("", "←→", "scrub"), k.end, k.focus, k.logs, k.filter, k.export, k.zoomIn)
+	case screenModes:
+		bindings = append(bindings, k.back, k.up, k.down, bind("enter", "enter", "choose"))
+	case screenConfirm:
+		bindings = append(bindings, k.back, k.yes)
+	case screenLogs:
+		bindings = append(bindings, k.back, bind("tab", "tab", "next replica"), k.up, k.down)
+	}
+	return row(m.theme, m.width, bindings...)
+}
+
+func plain(s string) string { return ansi.Strip(s) }
+
+func durationOf(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
