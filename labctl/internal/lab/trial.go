@@ -107,13 +107,23 @@ func (l *lane) poise(ctx context.Context) (scene, time.Duration, error) {
 		if err := sleep(ctx, wait); err != nil {
 			return scene{}, 0, err
 		}
-		switch s, missing := l.view.settled(l.replicas, l.settings.Timing, l.observer.Now()); {
+		switch s, missing := l.ready(); {
 		case missing == "" && s.same(before):
 			return s, phase, nil
 		case missing == "":
 			l.say("the replicas changed during the wait, so it begins anew")
 		}
 	}
+}
+
+// ready returns the scene if a trial may begin, or what is missing.
+func (l *lane) ready() (scene, string) {
+	now := l.observer.Now()
+	s, missing := l.view.settled(l.replicas, l.settings.Timing, now)
+	if missing == "" {
+		missing = l.view.fenced(s.holder, now)
+	}
+	return s, missing
 }
 
 // moment draws how long after the settling the fault comes, and its random share. What settles a lab is often the standby's
@@ -148,10 +158,7 @@ func (l *lane) settle(ctx context.Context) (scene, error) {
 			}
 			replaced[pod.UID] = true
 		}
-		s, missing := l.view.settled(l.replicas, l.settings.Timing, l.observer.Now())
-		if missing == "" {
-			missing = l.view.fenced(s.holder, l.observer.Now())
-		}
+		s, missing := l.ready()
 		if missing == "" {
 			return s, nil
 		}

@@ -113,3 +113,24 @@ func TestView_NextIsClosedByTheNextEvent(t *testing.T) {
 	v.on(timeline.Event{Kind: timeline.RunStarted})
 	<-next
 }
+
+func TestView_ALeaderWhoseWritesAreRefusedIsNotReady(t *testing.T) {
+	v := newView(byLogs)
+	holder := timeline.Pod{Name: "a", UID: "a-uid", Ready: true}
+	v.on(timeline.Event{Seconds: 1, Kind: timeline.PodSeen, Pod: &holder})
+	refused := timeline.Event{Kind: timeline.LogLine, Log: &timeline.Log{Pod: "a", UID: "a-uid", Message: api.MessageWriteRefused}}
+	for _, at := range []float64{2, 2.1, 2.9} {
+		refused.Seconds = at
+		v.on(refused)
+	}
+	if got := v.fenced(holder, 2.9); got != "" {
+		t.Errorf("after 0.9 s: got %q, want nothing: old lines of a log look like that", got)
+	}
+	if got := v.fenced(holder, 3.1); got != fencedWait {
+		t.Errorf("after 1.1 s: got %q, want %q", got, fencedWait)
+	}
+	v.on(timeline.Event{Seconds: 4, Kind: timeline.WorkSeen, Work: &timeline.Work{Holder: "a"}})
+	if got := v.fenced(holder, 9); got != "" {
+		t.Errorf("after a write: got %q, want nothing", got)
+	}
+}

@@ -13,6 +13,8 @@ func (m *measurer) findBefore() {
 			}
 		case e.Kind == LeaseGone:
 			m.before = nil
+		case e.Kind == WorkSeen && e.Work != nil && m.podOf(e.Work.Holder) == m.fault.Pod:
+			m.refused = false // it writes again
 		case e.Kind == Deployed && e.Deploy != nil:
 			m.deploy = e.Deploy
 		case e.Kind == LeaseRequest:

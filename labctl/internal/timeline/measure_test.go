@@ -227,6 +227,21 @@ func TestMeasure_ARecordThatBeginsWithTheFault(t *testing.T) {
 	}
 }
 
+func TestMeasure_ALeaderThatWritesAgainIsNotFencedOffAnyMore(t *testing.T) {
+	s := steady().log(7, "old", api.MessageWriteRefused).work(8, "old").fault(9, "kill").end(9.01).lease(24, "other", 4).log(24.1, "other", api.MessageReconcile)
+	if got := Measure(s.events, 1); got.Void != "" {
+		t.Errorf("got void: %s", got.Void)
+	}
+}
+
+// A reconcile whose write was refused is nothing that a user feels.
+func TestMeasure_ASuccessorThatIsFencedOffHasNoUserGap(t *testing.T) {
+	s := steady().fault(9, "kill").end(9.01).lease(24, "other", 4).log(24.1, "other", api.MessageReconcile).log(24.11, "other", api.MessageWriteRefused)
+	got := Measure(s.events, 1)
+	figure(t, "lock gap", got.LockGapSeconds, 14.99)
+	figure(t, "user gap", got.GapSeconds, -1)
+}
+
 func TestMeasure_EndsWithTheTrial(t *testing.T) {
 	s := steady().fault(9, "kill").add(20, Event{Kind: TrialEnded}).lease(24, "other", 4)
 	if got := Measure(s.events, 1); got.Class != Unknown {
