@@ -206,9 +206,13 @@ func termsAddUp(c Case) (Verdict, string) {
 	if c.Trial.Class == timeline.Released && c.Trial.Winner == timeline.Replacement {
 		longest = max(longest, c.Input.ReplacementStart) // its first poll follows no pause, but its start
 	}
+	tolerance := gap.LateSeconds // and as much as the gap itself is uncertain
+	if c.Trial.UncertaintySeconds != nil {
+		tolerance += *c.Trial.UncertaintySeconds
+	}
 	switch {
-	case math.Abs(terms.ResidualSeconds) > gap.LateSeconds:
-		return Fail, fmt.Sprintf("%.2f s of the lock gap are not explained by the requests (tolerance ±%.1f s)", terms.ResidualSeconds, gap.LateSeconds)
+	case math.Abs(terms.ResidualSeconds) > tolerance:
+		return Fail, fmt.Sprintf("%.2f s of the lock gap are not explained by the requests (tolerance ±%.1f s)", terms.ResidualSeconds, tolerance)
 	case terms.PollPhaseSeconds < 0 || terms.PollPhaseSeconds > longest+gap.LateSeconds:
 		return Fail, fmt.Sprintf("the poll that took the Lease came %.2f s after it was free, outside of 0 … %.1f s (tolerance +%.1f s)",
 			terms.PollPhaseSeconds, longest, gap.LateSeconds)

@@ -101,7 +101,11 @@ func (l *Lab) prepare(ctx context.Context, options Options) (replica.State, erro
 		return state, err
 	}
 	if state.Replicas == 0 {
-		return state, &provider.Problem{Err: fmt.Errorf("the operator is scaled to 0: nobody can lead"), Hint: "labctl scale 2"}
+		hint := "labctl scale 2"
+		if l.foreign != nil {
+			hint = fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", l.Deployment.Namespace, l.Deployment.Name)
+		}
+		return state, &provider.Problem{Err: fmt.Errorf("the operator is scaled to 0: nobody can lead"), Hint: hint}
 	}
 	if options.Lanes > 1 {
 		return options.Set.In(state), nil // the lanes get the settings, and the operator keeps its own
@@ -214,6 +218,7 @@ func (r *run) report(cut error) report.Failover {
 	f := report.NewFailover(r.header, trials, r.folder.Path)
 	f.Requested = r.requested()
 	switch {
+	case len(trials) == f.Requested: // what was asked for is done
 	case errors.Is(cut, context.Canceled):
 		f.CutShort("it was interrupted")
 	case errors.Is(cut, context.DeadlineExceeded):

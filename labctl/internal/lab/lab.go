@@ -114,6 +114,14 @@ func gone(ctx context.Context, p provider.Provider, name string) bool {
 	return false
 }
 
+// lost returns the error that the lab is not there any more, nil as long as it is.
+func (l *Lab) lost(ctx context.Context) error {
+	if _, err := l.Provider.Find(ctx, l.Cluster.Name); errors.Is(err, provider.ErrNoLab) {
+		return err
+	}
+	return nil
+}
+
 // Limits of waiting. They are generous, since a busy machine has needed ten times the usual; the usual is printed.
 const (
 	rolloutLimit = 3 * time.Minute

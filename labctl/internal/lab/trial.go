@@ -172,6 +172,9 @@ func (l *lane) settle(ctx context.Context) (scene, error) {
 		select {
 		case <-next:
 		case <-again.C:
+			if err := l.lab.lost(ctx); err != nil {
+				return scene{}, err
+			}
 		case err := <-l.observer.Failed():
 			return scene{}, err
 		case <-deadline.C:
@@ -194,6 +197,8 @@ const (
 func (l *lane) watch(ctx context.Context, n int, limit time.Duration) error {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
 	var tail, lag <-chan time.Time
 	for {
 		next := l.view.next()
@@ -209,6 +214,10 @@ func (l *lane) watch(ctx context.Context, n int, limit time.Duration) error {
 		}
 		select {
 		case <-next:
+		case <-look.C:
+			if err := l.lab.lost(ctx); err != nil {
+				return err
+			}
 		case <-lag:
 			return nil
 		case <-tail:

@@ -44,7 +44,7 @@ func (o *Observer) apiProbe() Probe {
 func (o *Observer) pulse(ctx context.Context, p Probe) {
 	answered := time.Now()
 	missed := func() {
-		if away := time.Since(answered); away > pulseLate+pulseEvery {
+		if away := time.Since(answered); away > pulseLate {
 			o.hole(p.What+" did not answer", away)
 		}
 	}

@@ -34,7 +34,7 @@ func TestPulse_AnAnswerThatTookTooLongIsAHole(t *testing.T) {
 	for name, c := range map[string]struct {
 		slow time.Duration // what the fourth answer takes
 		want int
-	}{"slow": {1500 * time.Millisecond, 1}, "a little slow": {900 * time.Millisecond, 0}, "quick": {0, 0}} {
+	}{"slow": {1500 * time.Millisecond, 1}, "a little slow": {700 * time.Millisecond, 0}, "quick": {0, 0}} {
 		told := holes(t, func(ctx context.Context, o *Observer) {
 			asked := 0
 			o.pulse(ctx, Probe{What: "the store", Ask: func(context.Context) error {

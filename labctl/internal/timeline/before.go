@@ -7,7 +7,7 @@ func (m *measurer) findBefore() {
 	for _, e := range m.events[:m.start] {
 		switch {
 		case e.Kind == LeaseSeen && e.Lease != nil:
-			m.before, m.lastRenew = e.Lease, e.Seconds
+			m.before, m.lastRenew, m.written = e.Lease, e.Seconds, e.Lease.RenewTime
 			if !e.Lease.RenewTime.IsZero() {
 				m.lags = append(m.lags, e.Wall.Sub(e.Lease.RenewTime).Seconds())
 			}
@@ -19,10 +19,10 @@ func (m *measurer) findBefore() {
 			m.deploy = e.Deploy
 		case e.Kind == LeaseRequest:
 			m.request(e)
-			if e.Request != nil {
-				m.polled[e.Request.UID] = e.Seconds
+			if e.Request != nil && m.fault.SharedClock {
+				m.polled[e.Request.UID] = e.Seconds - e.Wall.Sub(e.Request.Received).Seconds()
 			}
-		case e.Kind == LogLine && e.Log != nil && e.Log.Message == api.MessageAttempt:
+		case e.Kind == LogLine && e.Log != nil && e.Log.Message == api.MessageAttempt && len(m.requests) == 0:
 			m.polled[e.Log.UID] = e.Seconds
 		case e.Kind == PodSeen && e.Pod != nil && m.named(e.Pod) && e.Pod.UID == m.fault.UID:
 			m.restarts, m.doomed = e.Pod.Restarts, e.Pod.Terminating

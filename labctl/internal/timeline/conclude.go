@@ -50,18 +50,21 @@ func (m *measurer) disturbed() {
 	if t1, ok := m.instant(T1); ok && t1 > lateSeconds {
 		m.void("the command took %.2f s to be accepted: the API server or the node stood still", t1)
 	}
+	for _, hole := range m.holes {
+		if begin := hole.Seconds - hole.HoleSeconds; m.takeover == nil || begin <= m.takeoverT {
+			m.void("events may be missing or late before the new holder was seen: %s", hole.Note)
+		}
+	}
 	if lag := m.seen[T5].lag; lag != nil && *lag > lateSeconds {
 		m.void("the takeover was seen %.2f s after it was written", *lag)
 	}
 	for i, uid := range m.fault.StandbyUIDs {
 		if m.takeover != nil && i < len(m.fault.Standbys) {
-			m.stood(uid, m.fault.Standbys[i], m.takeoverT)
+			m.stood(uid, m.fault.Standbys[i], m.takeoverT, lateSeconds)
 		}
 	}
-	for _, hole := range m.holes {
-		if begin := hole.Seconds - hole.HoleSeconds; m.takeover == nil || begin <= m.takeoverT {
-			m.void("events may be missing or late before the new holder was seen: %s", hole.Note)
-		}
+	if m.still != "" {
+		m.void("%s", m.still)
 	}
 }
 

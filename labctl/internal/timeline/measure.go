@@ -31,6 +31,12 @@ const clockSlack = 1.1
 // that stood still. Events of a busy machine have been up to 0.3 s late.
 const lateSeconds = 1.0
 
+// requestSlack is how much longer than the longest pause two polls may lie apart: the first one's answer, the next one's way.
+const requestSlack = 0.25
+
+// clockGrain is how exactly two processes on one machine stamp the same moment, one of them as it is told.
+const clockGrain = 0.02
+
 // longestPause is the longest pause between two polls in RetryPeriods: client-go's JitterFactor is 1.2.
 const longestPause = 2.2
 
@@ -65,6 +71,7 @@ type measurer struct {
 	fault     Fault
 	before    *Lease    // the record just before the fault; nil if there was none
 	lastRenew float64   // arrival of the holder's last write, in run seconds
+	written   time.Time // renewTime of the last write
 	lags      []float64 // arrival − renewTime of the renewals before the fault
 	deploy    *Deploy   // what the Deployment asked for before the fault
 	restarts  int       // of the target's container, before the fault
@@ -84,6 +91,7 @@ type measurer struct {
 	polled    map[string]float64   // standby UID → arrival of its last poll
 	unwritten map[string]bool      // identities whose writes were refused or failed
 	requests  []request
+	still     string // why a standby is taken to have stood still
 	holes     []Event
 
 	oldLog     time.Time // the old leader's last reconcile, by its own clock
@@ -240,31 +248,37 @@ func (m *measurer) asked(e Event) {
 		m.out.Errors = append(m.out.Errors, fmt.Sprintf("%s of the Lease refused with 401 Unauthorized: the token of a pod that is gone is not valid any more", r.Verb))
 	case r.Code == 403 && len(m.out.Errors) < mostErrors:
 		m.out.Errors = append(m.out.Errors, fmt.Sprintf("%s: %s of the Lease refused with 403 Forbidden", r.Pod, r.Verb))
-	case r.Verb == "get":
-		m.poll(r.UID, r.Pod, e.Seconds)
+	case r.Verb == "get" && m.fault.SharedClock:
+		m.poll(r.UID, r.Pod, e.Seconds-e.Wall.Sub(r.Received).Seconds(), requestSlack)
 	}
 }
 
-// poll voids a trial in which a standby did not poll for longer than client-go ever waits: it stood still.
-func (m *measurer) poll(uid, pod string, at float64) {
+// poll notices a standby that did not poll for longer than client-go ever waits: it stood still. A poll is known by the
+// moment the server received it, or by the arrival of its log line, which may be late by slack.
+func (m *measurer) poll(uid, pod string, at, slack float64) {
 	if m.takeover == nil && slices.Contains(m.fault.StandbyUIDs, uid) {
-		m.stood(uid, pod, at)
+		m.stood(uid, pod, at, slack)
 		m.polled[uid] = at
 	}
 }
 
-// stood compares a standby's pause until now with the longest that the protocol knows.
-func (m *measurer) stood(uid, pod string, now float64) {
+// stood compares a standby's pause until now with the longest that the protocol knows. What it finds is the reason of last
+// resort: a standby also waits for a server that stands still.
+func (m *measurer) stood(uid, pod string, now, slack float64) {
 	last, known := m.polled[uid]
-	longest := longestPause*m.fault.RetryPeriodSeconds + lateSeconds
-	if known && m.fault.RetryPeriodSeconds > 0 && now-last > longest {
-		m.void("standby %s did not poll for %.1f s, longer than RetryPeriod allows (%.1f s): it stood still", pod, now-last, longest-lateSeconds)
+	longest := longestPause * m.fault.RetryPeriodSeconds
+	if known && m.fault.RetryPeriodSeconds > 0 && now-last > longest+slack && m.still == "" {
+		m.still = fmt.Sprintf("standby %s did not poll for %.1f s, longer than RetryPeriod allows (%.1f s): it stood still", pod, now-last, longest)
 	}
 }
 
 func (m *measurer) lease(e Event) {
 	if e.Lease == nil || m.takeover != nil {
 		return
+	}
+	defer func() { m.written = e.Lease.RenewTime }()
+	if m.before != nil && e.Lease.Holder != m.before.Holder {
+		m.byNoCandidate(e)
 	}
 	if e.Lease.Holder == "" {
 		m.set(T4, e, SourceLease, e.Lease.RenewTime)
@@ -282,13 +296,27 @@ func (m *measurer) lease(e Event) {
 	m.out.HolderAfter, m.out.TransitionsAfter = &lease.Holder, &lease.Transitions
 }
 
-// foreign voids a trial in which somebody else wrote the Lease in the old holder's name.
+// foreign voids a trial in which somebody else wrote the Lease in the old holder's name. A renewal that was under way when
+// the process ended carries a renewTime from before its end.
 func (m *measurer) foreign(e Event) {
 	if e.Lease.LeaseDurationSeconds != m.before.LeaseDurationSeconds {
 		m.void("leaseDurationSeconds was changed to %d during the trial", e.Lease.LeaseDurationSeconds)
 	}
-	if gone, ok := m.instant(T3); ok && e.Seconds-m.t0 > gone+lateSeconds {
+	gone, ok := m.seen[T3]
+	late := ok && e.Seconds > gone.at+lateSeconds
+	if ok && m.fault.SharedClock && !e.Lease.RenewTime.IsZero() {
+		late = late || m.sight(e, SourceLease, e.Lease.RenewTime).own > gone.own+clockGrain
+	}
+	if late {
 		m.void("the Lease was written in the old holder's name after its process was gone")
+	}
+}
+
+// byNoCandidate voids a trial in which somebody changed the holder by hand: a candidate that takes or releases the Lease
+// writes the present time with it.
+func (m *measurer) byNoCandidate(e Event) {
+	if !e.Lease.RenewTime.IsZero() && e.Lease.RenewTime.Equal(m.written) {
+		m.void("the holder was changed to %q without a new renewTime: by no candidate", e.Lease.Holder)
 	}
 }
 
@@ -328,7 +356,9 @@ func (m *measurer) log(e Event) {
 			m.out.ReplacementStartSeconds = &after
 		}
 	case api.MessageAttempt:
-		m.poll(l.UID, l.Pod, e.Seconds)
+		if len(m.requests) == 0 {
+			m.poll(l.UID, l.Pod, e.Seconds, lateSeconds)
+		}
 	case api.MessageStartedLead:
 		first(m.leads, identity, m.sight(e, SourceLog, l.Time))
 	case api.MessageWriteRefused, api.MessageWriteFailed:

@@ -85,3 +85,58 @@ func TestMeasure_ARefusedReleaseIsInTheTrial(t *testing.T) {
 		t.Errorf("got %s with errors %q", got.Class, got.Errors)
 	}
 }
+
+// client-go reads its clock before it sends the request, so a poll that reaches the server just after the wait may still
+// come too early for the candidate; then the next one decides.
+func TestTerms_APollRightAfterTheWaitMayHaveBeenTooEarly(t *testing.T) {
+	s := steady().request(8, "old", "update").fault(9, "kill").end(9.01).request(10, "other", "get").
+		request(25.01, "other", "get").request(27, "other", "get").lease(27.01, "other", 4)
+	if got := Measure(s.events, 1).Terms; got == nil || !near(got.ResidualSeconds, 0.01) || !near(got.PollPhaseSeconds, 1.998) {
+		t.Errorf("got %+v, want the poll at 27 s", got)
+	}
+}
+
+func TestMeasure_AStandbysPausesAreThoseThatTheServerSaw(t *testing.T) {
+	// The log line of the second poll arrives late, and the server received it in time; the third pause is too long.
+	begin := func() *script {
+		return steady().polling(2).request(8.5, "old", "update").request(8.6, "other", "get").fault(9, "kill").end(9.01).
+			request(12.5, "other", "get").log(14.9, "other", api.MessageAttempt).request(16, "other", "get").request(20, "other", "get")
+	}
+	if got := Measure(begin().request(24, "other", "get").lease(24.01, "other", 4).events, 1); got.Void != "" {
+		t.Errorf("pauses of 4 s: got void: %s", got.Void)
+	}
+	if got := Measure(begin().request(24.8, "other", "get").lease(24.81, "other", 4).events, 1); !strings.Contains(got.Void, "did not poll for 4.8 s") {
+		t.Errorf("a pause of 4.8 s: got void %q", got.Void)
+	}
+}
+
+func TestMeasure_AHoleIsTheReasonBeforeAStandbyThatWaitedForIt(t *testing.T) {
+	s := steady().polling(2).fault(9, "kill").end(9.01).log(10, "other", api.MessageAttempt).
+		add(18, Event{Kind: WatchHole, Note: "the API server did not answer", HoleSeconds: 5}).log(18.1, "other", api.MessageAttempt).lease(24, "other", 4)
+	if got := Measure(s.events, 1); !strings.Contains(got.Void, "the API server did not answer") {
+		t.Errorf("got void %q", got.Void)
+	}
+}
+
+func TestMeasure_AWriteByHandVoids(t *testing.T) {
+	byHand := func(at, renewed float64, holder string) Event {
+		return Event{Kind: LeaseSeen, Lease: &Lease{Holder: holder, LeaseDurationSeconds: 15, Transitions: 3, RenewTime: wall(renewed)}}
+	}
+	for name, c := range map[string]struct {
+		event  Event
+		reason string
+	}{
+		"a renewal in a dead one's name, soon": {byHand(9.5, 9.49, "old"), "after its process was gone"},
+		"an emptied holder":                    {byHand(9.5, 7.996, ""), "by no candidate"},
+		"another holder":                       {byHand(9.5, 7.996, "other"), "by no candidate"},
+	} {
+		s := steady().fault(9, "kill").end(9.01).add(9.5, c.event).lease(24.5, "other", 4)
+		if got := Measure(s.events, 1); !strings.Contains(got.Void, c.reason) {
+			t.Errorf("%s: got void %q, want %q", name, got.Void, c.reason)
+		}
+	}
+	s := steady().fault(9, "kill").end(9.01).add(9.02, byHand(9.02, 8.99, "old")).lease(24.5, "other", 4)
+	if got := Measure(s.events, 1); got.Void != "" {
+		t.Errorf("a renewal that was under way: got void %q", got.Void)
+	}
+}

@@ -74,14 +74,17 @@ func (p Provider) WatchRequests(ctx context.Context, cluster provider.Cluster, r
 // rotation does. It ends with ctx or an error.
 func follow(ctx context.Context, path string, ready func(), on func(line []byte) error) error {
 	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		ready() // somebody removed it; whatever it will hold one day is still to come
+		file, err = appeared(ctx, path)
+	} else if err == nil {
+		_, err = file.Seek(0, io.SeekEnd)
+		ready()
+	}
 	if err != nil {
 		return err
 	}
 	defer func() { file.Close() }()
-	if _, err := file.Seek(0, io.SeekEnd); err != nil {
-		return err
-	}
-	ready()
 	tick := time.NewTicker(auditEvery)
 	defer tick.Stop()
 	for rest := []byte(nil); ; {
@@ -101,6 +104,22 @@ func follow(ctx context.Context, path string, ready func(), on func(line []byte)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
+		}
+	}
+}
+
+// appeared waits for a file.
+func appeared(ctx context.Context, path string) (*os.File, error) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+		if file, err := os.Open(path); !errors.Is(err, os.ErrNotExist) {
+			return file, err
 		}
 	}
 }
@@ -133,11 +152,14 @@ func drain(file *os.File, rest []byte, on func(line []byte) error) ([]byte, erro
 	}
 }
 
-// replaced opens the file that now has the path, if it is another one.
+// replaced opens the file that now has the path, if it is another one. A file that was cut short is an error.
 func replaced(file *os.File, path string) (*os.File, error) {
 	old, err := file.Stat()
 	if err != nil {
 		return nil, err
+	}
+	if at, err := file.Seek(0, io.SeekCurrent); err != nil || at > old.Size() {
+		return nil, errors.Join(err, fmt.Errorf("%s was cut short", path))
 	}
 	now, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -119,3 +119,27 @@ func TestFollow_EndsWithTheReadersError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestFollow_AFileThatIsCutShortIsAnError(t *testing.T) {
+	log := appender{t, filepath.Join(t.TempDir(), "audit.jsonl")}
+	log.write("one\n")
+	err := follow(t.Context(), log.path, func() {
+		if err := os.Truncate(log.path, 0); err != nil {
+			t.Error(err)
+		}
+	}, func([]byte) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "was cut short") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFollow_WaitsForAFileThatIsNotThere(t *testing.T) {
+	log := appender{t, filepath.Join(t.TempDir(), "audit.jsonl")}
+	c := &collector{more: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- follow(ctx, log.path, func() { log.write("first\n") }, c.on) }()
+	c.wait(t, 1)
+	cancel()
+	<-ended
+}
