@@ -3,84 +3,99 @@ package report
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strings"
 	"text/tabwriter"
+	"time"
 
 	"academy.example/lab/labctl/internal/timeline"
 )
 
-// Lags says how late labctl saw the instants of a run's trials, after their sources wrote them down by the same clock.
+// Lags says how late labctl saw what happened in a run, after its sources wrote it down by the same clock.
 type Lags struct {
 	Schema string    `json:"schema"`
 	Kind   string    `json:"kind"`
 	Trials int       `json:"trials"`
-	Rows   []LagsRow `json:"rows"` // one for each source, and the last for all
+	Rows   []LagsRow `json:"rows"` // one for each source, then all of them, then the instants of the trials alone
 	Run    string    `json:"run"`
 }
 
 // LagsRow is the distribution of one source's lags, in seconds.
 type LagsRow struct {
-	Source     string   `json:"source"`
-	Instants   []string `json:"instants"`
-	N          int      `json:"n"`
-	P50Seconds float64  `json:"p50Seconds"`
-	P99Seconds float64  `json:"p99Seconds"`
-	MaxSeconds float64  `json:"maxSeconds"`
+	Source     string  `json:"source"`
+	N          int     `json:"n"`
+	P50Seconds float64 `json:"p50Seconds"`
+	P99Seconds float64 `json:"p99Seconds"`
+	MaxSeconds float64 `json:"maxSeconds"`
 }
 
-// NewLags gathers the lags of all instants but T1, which is labctl's own.
-func NewLags(f Failover) Lags {
+// NewLags gathers the lags of a run's events and of the instants of its trials. T1 is labctl's own and has none.
+func NewLags(f Failover, events []timeline.Event) Lags {
 	out := Lags{Schema: Schema, Kind: "Lags", Trials: len(f.Trials), Rows: []LagsRow{}, Run: f.Run}
-	by, names := map[string][]float64{}, map[string]map[string]bool{}
-	add := func(source, instant string, lag float64) {
-		by[source] = append(by[source], lag)
-		if names[source] == nil {
-			names[source] = map[string]bool{}
+	by := map[timeline.Source][]float64{}
+	var all, instants []float64
+	for _, e := range events {
+		source, written := written(e)
+		if written.IsZero() || written.Before(begin(events)) {
+			continue // from before the watching
 		}
-		names[source][instant] = true
+		lag := max(0, e.Wall.Sub(written).Seconds())
+		by[source], all = append(by[source], lag), append(all, lag)
 	}
 	for _, t := range f.Trials {
-		for instant, lag := range t.LagsSeconds {
-			if source := t.Sources[instant]; source != timeline.SourceCommand {
-				add(string(source), instant, lag)
-				add(allSources, instant, lag)
+		for name, lag := range t.LagsSeconds {
+			if name != timeline.T1 {
+				instants = append(instants, lag)
 			}
 		}
 	}
-	for _, source := range slices.SortedFunc(maps.Keys(by), lastAll) {
-		lags := slices.Sorted(slices.Values(by[source]))
-		out.Rows = append(out.Rows, LagsRow{Source: source, Instants: slices.Sorted(maps.Keys(names[source])), N: len(lags),
-			P50Seconds: quantile(lags, 0.5), P99Seconds: quantile(lags, 0.99), MaxSeconds: lags[len(lags)-1]})
+	for _, source := range []timeline.Source{timeline.SourceLease, timeline.SourceLog, timeline.SourceNode, timeline.SourceWork} {
+		out.add(string(source), by[source])
 	}
+	out.add("all", all)
+	out.add("T2–T7 of the trials", instants)
 	return out
 }
 
-// allSources names the row of all instants; it comes last.
-const allSources = "all"
-
-func lastAll(a, b string) int {
-	switch {
-	case a == b:
-		return 0
-	case a == allSources:
-		return 1
-	case b == allSources || a < b:
-		return -1
-	default:
-		return 1
+func (l *Lags) add(source string, lags []float64) {
+	if len(lags) == 0 {
+		return
 	}
+	slices.Sort(lags)
+	l.Rows = append(l.Rows, LagsRow{Source: source, N: len(lags), P50Seconds: quantile(lags, 0.5), P99Seconds: quantile(lags, 0.99), MaxSeconds: lags[len(lags)-1]})
+}
+
+// written is when an event's source wrote it down; zero if it did not say.
+func written(e timeline.Event) (timeline.Source, time.Time) {
+	switch {
+	case e.Kind == timeline.LeaseSeen && e.Lease != nil:
+		return timeline.SourceLease, e.Lease.RenewTime
+	case e.Kind == timeline.LogLine && e.Log != nil:
+		return timeline.SourceLog, e.Log.Time
+	case (e.Kind == timeline.ProcessUp || e.Kind == timeline.ProcessGone) && e.Process != nil:
+		return timeline.SourceNode, e.Process.At
+	case e.Kind == timeline.WorkSeen && e.Work != nil:
+		return timeline.SourceWork, e.Work.At
+	default:
+		return "", time.Time{}
+	}
+}
+
+// begin is when the run began, by the wall clock.
+func begin(events []timeline.Event) time.Time {
+	if len(events) == 0 {
+		return time.Time{}
+	}
+	return events[0].Wall
 }
 
 // LagsText writes the distribution as a table, in milliseconds.
 func LagsText(out io.Writer, l Lags) error {
 	w := &sticky{out: out}
-	w.printf("How late labctl sees an instant, after its source wrote it down by the same clock (ms, %d trials)\n\n", l.Trials)
+	w.printf("How late labctl sees what happens, after its source wrote it down by the same clock\n(ms; %d failovers, and the steady state between them)\n\n", l.Trials)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "source\tinstants\tn\tp50\tp99\tmax\t")
+	fmt.Fprintln(table, "source\tn\tp50\tp99\tmax\t")
 	for _, r := range l.Rows {
-		fmt.Fprintf(table, "%s\t%s\t%d\t%.1f\t%.1f\t%.1f\t\n", r.Source, strings.Join(r.Instants, " "), r.N, 1000*r.P50Seconds, 1000*r.P99Seconds, 1000*r.MaxSeconds)
+		fmt.Fprintf(table, "%s\t%d\t%.1f\t%.1f\t%.1f\t\n", r.Source, r.N, 1000*r.P50Seconds, 1000*r.P99Seconds, 1000*r.MaxSeconds)
 	}
 	table.Flush()
 	return w.err
