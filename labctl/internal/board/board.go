@@ -149,7 +149,7 @@ func (b *Board) Forget(at float64) {
 		r.end(at)
 		r.pod.UID = "" // the next lab's pods are others
 	}
-	b.close()
+	b.close(at)
 	b.holder, b.term, b.suspects, b.recent = nil, term{}, nil, recent{}
 	if len(b.writes) > 0 {
 		b.writes = append(b.writes, write{at: at, wall: b.Wall(at), turn: Lost})

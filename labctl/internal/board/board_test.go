@@ -102,6 +102,7 @@ func TestBoard_AFailoverThatNobodyAnnouncedIsClassed(t *testing.T) {
 		{"Lease deleted", steady().on(20, timeline.Event{Kind: timeline.LeaseGone}).lease(21, "other", 0).works(21.1, 26, "other", 0),
 			timeline.Deleted, timeline.Standby, -1, "Lease deleted", 1},
 		{"Lease overwritten", steady().lease(19, "thief", 4), timeline.Stolen, "", -1, "Lease overwritten", 1},
+		{"overwritten, then expired", steady().lease(19, "thief", 4).polls(20.5, 35, "other").lease(35, "other", 5).works(35.1, 40, "other", 0), timeline.Expired, timeline.Standby, -1, "Lease expired", 2},
 		{"the holder hung", steady().polls(20.5, 36, "other").lease(36, "other", 4).works(36.1, 40, "other", 0), timeline.Expired, timeline.Standby, -1, "Lease expired", 1},
 	} {
 		f := last(t, c.script, 60)
@@ -218,6 +219,19 @@ func TestBoard_AnOutageIsShownWhileItLastsAndTheMemoryStays(t *testing.T) {
 	}
 	if lanes := s.b.Lanes(141, 2, 70); !slices.Contains(lanes[0].Cells, CellWorks) {
 		t.Error("the memory of what was before is gone")
+	}
+}
+
+func TestBoard_ALabThatWentLeavesNoFailoverOpen(t *testing.T) {
+	s := steady().pod(20, timeline.PodSeen, "old", true).lease(20.05, "", 3)
+	s.b.Forget(25)
+	s.pod(30, timeline.PodSeen, "next", false).lease(30, "next", 0)
+	got := s.b.At(31)
+	if !got.Failovers[0].Ended || got.Now == nil || got.Now.Failover != nil || got.Lease.Holder != "next" {
+		t.Errorf("got %+v, window %+v", got.Failovers[0], got.Now)
+	}
+	if f := s.b.At(22).Failovers[0]; f.Ended {
+		t.Error("in the past it is over, too")
 	}
 }
 

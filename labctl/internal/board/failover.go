@@ -28,6 +28,7 @@ type Failover struct {
 
 	recorded bool    // Trial comes from the run's own record
 	end      float64 // when it is given up
+	over     float64 // when it ended; forever before that
 	worked   float64 // when it was complete; 0 before
 }
 
@@ -42,10 +43,10 @@ func (b *Board) open() *Failover {
 	return nil
 }
 
-func (b *Board) close() {
+func (b *Board) close(at float64) {
 	if f := b.open(); f != nil {
 		b.measure(f)
-		f.Ended = true
+		f.Ended, f.over = true, at
 	}
 }
 
@@ -55,21 +56,21 @@ func (b *Board) watchman(e *timeline.Event) {
 	f := b.open()
 	switch {
 	case e.Kind == timeline.FaultIssued:
-		b.close()
+		b.close(e.Seconds)
 		f = b.start(*e.Fault, "", e.Seconds)
 		e.Trial = f.Number
 		return
 	case e.Kind == timeline.TrialEnded && f != nil:
 		e.Trial = f.Number
 		return
-	case f != nil && (f.Sign == "" || f.worked == 0):
+	case f != nil && (f.Sign == "" || f.Trial.HolderAfter == nil):
 		return // whatever it is, it belongs to this one
 	}
 	sign := b.sign(*e)
 	if sign == "" {
 		return
 	}
-	b.close()
+	b.close(e.Seconds)
 	f = b.start(b.suppose(), sign, e.Seconds)
 	issued := timeline.Event{Kind: timeline.FaultIssued, Seconds: e.Seconds, Wall: e.Wall, Trial: f.Number, Fault: &f.Fault}
 	b.recent.push(issued, false)
@@ -129,7 +130,7 @@ func (b *Board) suppose() timeline.Fault {
 }
 
 func (b *Board) start(issued timeline.Fault, sign string, at float64) *Failover {
-	f := &Failover{Number: 1, Sign: sign, T0: at, Fault: issued, Anchor: at}
+	f := &Failover{Number: 1, Sign: sign, T0: at, Fault: issued, Anchor: at, over: forever}
 	if n := len(b.failovers); n > 0 {
 		f.Number = b.failovers[n-1].Number + 1
 	}
@@ -162,9 +163,9 @@ func (b *Board) follow(e timeline.Event) {
 	}
 	switch {
 	case e.Kind == timeline.TrialEnded:
-		f.Ended = true
+		b.close(e.Seconds)
 	case f.Sign != "" && f.worked > 0 && e.Seconds > f.worked+tailSeconds, e.Seconds > f.end:
-		b.close()
+		b.close(e.Seconds)
 	}
 }
 
@@ -254,11 +255,9 @@ func (f *Failover) seen(at float64) *Failover {
 	known := func(name string) bool { t, ok := f.Trial.Instant(name); return ok && f.T0+t <= at }
 	if !known(timeline.T5) {
 		out.Trial.HolderAfter, out.Trial.TransitionsAfter, out.Trial.LockGapSeconds, out.Trial.Winner = nil, nil, nil, ""
-		if out.Trial.Void == "" || !f.Ended || at < f.end {
-			out.Trial.Class = timeline.Unknown
-		}
-		out.Ended = f.Ended && f.Trial.HolderAfter == nil && at > f.end
+		out.Trial.Class = timeline.Unknown
 	}
+	out.Ended = at >= f.over
 	if !known(timeline.T7) {
 		out.Trial.GapSeconds, out.Trial.OverlapSeconds = nil, nil
 	}

@@ -1,7 +1,6 @@
 package board
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"time"
@@ -133,18 +132,4 @@ func (b *Board) trim(before float64) {
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/2]
-}
-
-// How says in words how the Lease came to its present holder.
-func (t Turn) How() string {
-	switch t {
-	case Taken:
-		return "it was free"
-	case Expired:
-		return "it had expired"
-	case Stolen:
-		return "it was still valid"
-	default:
-		return fmt.Sprintf("turn %d", int(t))
-	}
 }

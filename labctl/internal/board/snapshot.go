@@ -104,17 +104,18 @@ type Lane struct {
 	Cells []Cell
 }
 
-// Lanes returns the lines of the replicas that were there in the n columns of step seconds that end at a moment.
+// Lanes returns the lines of the replicas that were there in the n columns of step seconds, the last of which has a moment in
+// it. Columns begin at multiples of the step, so that what was drawn does not change with every tick.
 func (b *Board) Lanes(at, step float64, n int) []Lane {
 	var lanes []Lane
-	from := at - step*float64(n)
+	from := step * (math.Ceil(at/step-1e-9) - float64(n))
 	for _, r := range b.replicas {
 		if r.from > at || r.gone < from {
 			continue
 		}
 		lane := Lane{Name: r.pod.Name, Holds: r.holds.at(at), Gone: r.gone <= at, State: r.state(at, b), Cells: make([]Cell, n)}
 		for i := range lane.Cells {
-			lane.Cells[i] = r.cell(from+step*float64(i), from+step*float64(i+1), b)
+			lane.Cells[i] = r.cell(from+step*float64(i), min(at, from+step*float64(i+1)), b)
 		}
 		if slices.ContainsFunc(lane.Cells, func(c Cell) bool { return c != CellNone }) || !lane.Gone {
 			lanes = append(lanes, lane)

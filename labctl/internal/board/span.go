@@ -72,6 +72,3 @@ func (b *bits) within(from, to float64) bool {
 	}
 	return false
 }
-
-// bytes is how much memory the set takes.
-func (b *bits) bytes() int { return 8 * len(b.words) }

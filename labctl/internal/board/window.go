@@ -80,14 +80,18 @@ func (b *Board) windowOf(f *Failover, at float64) *Window {
 		free = w.Fault + t
 		w.Free = free
 	}
-	w.Earliest, w.Latest = free+f.Predicted.MinSeconds, free+f.Predicted.MaxSeconds
+	if f.Predicted.MaxSeconds > 0 {
+		w.Earliest, w.Latest = free+f.Predicted.MinSeconds, free+f.Predicted.MaxSeconds
+	}
 	if f.Class == timeline.Expired && len(f.Fault.Standbys) > 0 {
 		w.Earliest, w.Latest = b.expiry(f, w, at)
 	}
 	if t, ok := f.Trial.Instant(timeline.T5); ok {
 		w.Landed = w.Fault + t
 	} else {
-		w.Earliest = min(max(w.Earliest, w.Now), w.Latest)
+		if w.Now < w.Latest {
+			w.Earliest = max(w.Earliest, w.Now) // nobody took it so far
+		}
 	}
 	return w
 }

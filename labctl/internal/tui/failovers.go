@@ -11,9 +11,9 @@ import (
 
 // failovers lists the last ones, as many as fit.
 func (f frame) failovers(list []*board.Failover, rows, offset int, focused bool) []string {
-	about := "mode, class, lock gap in the predicted range; (…) was seen, not issued here"
+	about := "mode, class, lock gap in the predicted range; in brackets: seen, not issued here"
 	if f.width < 100 {
-		about = "lock gap in the predicted range; (…) was only seen"
+		about = "lock gap in the predicted range; in brackets: only seen"
 	}
 	out := []string{f.heading("FAILOVERS", about, f.width, focused)}
 	if len(list) == 0 {
@@ -40,11 +40,14 @@ func (f frame) pictureScale(list []*board.Failover) float64 {
 	return max(1, most)
 }
 
+// wideWidth has room for a larger picture and the user gap.
+const wideWidth = 115
+
 // failover is one row.
 func (f frame) failover(o *board.Failover, scale float64) string {
 	t := o.Trial
-	picture := 12
-	if f.width >= 100 {
+	picture := 10
+	if f.width >= wideWidth {
 		picture = 24
 	}
 	row := t.WallT0.Local().Format("15:04:05") + " " + fit(mode(o), 13) + " " + f.classStyle(o).Render(fit(class(o), 13)) + " " + fit(f.lockGap(o), 8) + " " + f.picture(o, picture, scale)
@@ -61,7 +64,7 @@ func (f frame) failover(o *board.Failover, scale float64) string {
 			row += fmt.Sprintf(" %d%s%d", t.TransitionsBefore, f.signs.arrow, *t.TransitionsAfter)
 		}
 	}
-	if f.width >= 100 {
+	if f.width >= wideWidth {
 		if t.GapSeconds != nil {
 			row += "  user gap " + hundredths(*t.GapSeconds)
 		}

@@ -122,20 +122,21 @@ func (f *Feed) usual() bool {
 
 // pump delivers until ctx ends.
 func (f *Feed) pump(ctx context.Context, send func(tea.Msg)) {
-	for {
+	for last := time.Now(); ; last = time.Now() {
 		select {
 		case <-f.wake:
 		case <-ctx.Done():
 			return
 		}
-		if f.usual() && !pause(ctx, batchEvery) {
+		wait := batchEvery/2 - time.Since(last)
+		if f.usual() {
+			wait = batchEvery
+		}
+		if wait > 0 && !pause(ctx, wait) {
 			return
 		}
 		for _, m := range f.take() {
 			send(m)
-		}
-		if !pause(ctx, batchEvery/2) {
-			return
 		}
 	}
 }

@@ -37,6 +37,10 @@ func TestView_Golden(t *testing.T) {
 		s.m.modes, s.m.keys = allModes, newKeys(true, false)
 		drawn["screen-"+name+"-plain"] = sections(t, s.press(keys).m)
 	}
+	s := scenes["forced"]()
+	s.m.theme = themeOf(termenv.Ascii, true)
+	s.m.theme.signs = ascii
+	drawn["forced-ascii"] = sections(t, s.m)
 	paused := scenes["forced"]().press("p", "left", "left", "left")
 	drawn["screen-paused-plain"] = sections(t, paused.m)
 	for name, got := range drawn {
@@ -70,7 +74,7 @@ func sections(t *testing.T, m model) string {
 	text := ""
 	for _, size := range sizes {
 		m.width, m.height = size[0], size[1]
-		view := m.View()
+		view := m.draw()
 		lines := strings.Split(view, "\n")
 		if len(lines) > m.height {
 			t.Errorf("%d lines at %dx%d", len(lines), m.width, m.height)
@@ -89,7 +93,7 @@ func sections(t *testing.T, m model) string {
 // NO_COLOR means that a sign alone carries every meaning: nothing of what is drawn is a control sequence.
 func TestView_WithoutColoursHasNoControlSequences(t *testing.T) {
 	for name, scene := range scenes {
-		if view := scene().m.View(); strings.ContainsRune(view, 0x1b) {
+		if view := scene().m.draw(); strings.ContainsRune(view, 0x1b) {
 			t.Errorf("%s has control sequences", name)
 		}
 	}
@@ -100,7 +104,7 @@ func TestView_TheHelpIsNeverCut(t *testing.T) {
 		m := scene().m
 		for _, size := range [][2]int{{leastWidth, leastHeight}, {40, 12}, {80, 24}, {200, 60}} {
 			m.width, m.height = size[0], size[1]
-			lines := strings.Split(m.View(), "\n")
+			lines := strings.Split(m.draw(), "\n")
 			if footer := lines[len(lines)-1]; !strings.Contains(footer, "? help") || !strings.Contains(footer, "q quit") {
 				t.Errorf("%s at %v: the footer is %q", name, size, footer)
 			}

@@ -77,6 +77,8 @@ func (f frame) verdict() (string, *ink) {
 		return "this Lease was not seen yet", f.dim
 	case s.Away > 0:
 		return fmt.Sprintf("STALE: last heard %s ago", seconds(max(s.Away, s.Heard))), f.alarm
+	case len(s.Leaders) > 2:
+		return fmt.Sprintf("%s %d LEADERS work at once", f.signs.cells[board.CellOverlap], len(s.Leaders)), f.alarm
 	case len(s.Leaders) > 1:
 		return f.signs.cells[board.CellOverlap] + " TWO LEADERS: " + names(s.Leaders), f.alarm
 	case s.Lease == nil:
@@ -89,6 +91,8 @@ func (f frame) verdict() (string, *ink) {
 		return "expired", f.bad
 	case f.config.Followed:
 		return "holds it", f.good
+	case !s.HolderLives && len(s.Leaders) > 0:
+		return "has no process; " + names(s.Leaders) + " works without the Lease", f.alarm
 	case !s.HolderLives:
 		return "named, but its process does not live", f.alarm
 	case s.HolderWorks:

@@ -105,6 +105,14 @@ type model struct {
 	quitting bool
 	said     string
 	notice   string
+
+	drawn *drawing
+}
+
+// drawing is the last view, for as long as nothing changes.
+type drawing struct {
+	text  string
+	fresh bool
 }
 
 // zooms are the seconds that a column may stand for.
@@ -112,7 +120,7 @@ var zooms = []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60}
 
 func newModel(ctx context.Context, o Options, t theme, feed *Feed) model {
 	m := model{options: o, theme: t, keys: newKeys(o.Actions != nil, o.Recorded != nil), feed: feed, ctx: ctx, width: 80, height: 24,
-		live: true, step: 1, speed: 1, board: board.New(o.Config), cancel: func() {}}
+		live: true, step: 1, speed: 1, board: board.New(o.Config), drawn: &drawing{}, cancel: func() {}}
 	m.board.Begin(o.Start)
 	if r := o.Recorded; r != nil {
 		m.board, m.speed, m.live, m.playing = r.Board, r.Speed, false, true
@@ -154,13 +162,22 @@ type (
 	}
 )
 
+// redundant is how soon after a moment that is on the screen already a tick needs to draw nothing, in seconds: the events of
+// a leader at work come as often as the ticks.
+const redundant = 0.06
+
 // Update takes a message.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if _, ticks := msg.(tickMsg); !ticks {
+		m.drawn.fresh = false
+	}
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tickMsg:
+		before := m.moment()
 		m.tick(time.Time(msg))
+		m.drawn.fresh = m.drawn.fresh && m.moment()-before < redundant
 		return m, tick()
 	case tea.KeyMsg:
 		return m.key(msg)

@@ -59,7 +59,7 @@ func TestKeys_AFailoverIsConfirmedAndShowsItsKubectlLine(t *testing.T) {
 	for k, want := range map[string]fault.Mode{"g": fault.Graceful, "f": fault.Kill} {
 		s, d := acting()
 		s.press(k)
-		view := s.m.View()
+		view := s.m.draw()
 		description, _ := fault.Describe(want)
 		line := description.KubectlLine("academy-build", pod(0))
 		if line == "" {
@@ -78,12 +78,12 @@ func TestKeys_AFailoverIsConfirmedAndShowsItsKubectlLine(t *testing.T) {
 			t.Errorf("%s, y: did %v, running %t", k, d.did, s.m.running)
 		}
 		s.press("g")
-		if s.m.screen != screenMain || !strings.Contains(s.m.View(), string(want)) {
+		if s.m.screen != screenMain || !strings.Contains(s.m.draw(), string(want)) {
 			t.Error("a second failover can be asked for while one is under way")
 		}
 		s.send(done)
-		if s.m.running || !strings.Contains(s.m.View(), "/runs/1") {
-			t.Errorf("after the end: running %t, view\n%s", s.m.running, s.m.View())
+		if s.m.running || !strings.Contains(s.m.draw(), "/runs/1") {
+			t.Errorf("after the end: running %t, view\n%s", s.m.running, s.m.draw())
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestKeys_ModesOffersWhatTheProviderCanDo(t *testing.T) {
 	}
 	s.m.running = false
 	s.press("f")
-	if s.m.screen == screenConfirm || !strings.Contains(s.m.View(), "can't be done") {
+	if s.m.screen == screenConfirm || !strings.Contains(s.m.draw(), "can't be done") {
 		t.Error("a mode that can't be done is offered")
 	}
 }
@@ -109,8 +109,8 @@ func TestKeys_ModesOffersWhatTheProviderCanDo(t *testing.T) {
 func TestKeys_ReadOnlyActsOnNothing(t *testing.T) {
 	s := scenes["live"]()
 	s.press("g", "f", "m")
-	if s.m.screen != screenMain || strings.Contains(s.m.View(), "graceful") {
-		t.Errorf("got screen %d\n%s", s.m.screen, s.m.View())
+	if s.m.screen != screenMain || strings.Contains(s.m.draw(), "graceful") {
+		t.Errorf("got screen %d\n%s", s.m.screen, s.m.draw())
 	}
 }
 
@@ -163,7 +163,7 @@ func TestKeys_QHelpAndEscMeanTheSameOnEveryScreen(t *testing.T) {
 func TestKeys_TimeIsPausedAndScrubbedAndGoesOn(t *testing.T) {
 	s := scenes["forced"]()
 	s.press("p").at(95)
-	if s.m.live || s.m.moment() != 90 || !strings.Contains(s.m.View(), "paused") {
+	if s.m.live || s.m.moment() != 90 || !strings.Contains(s.m.draw(), "paused") {
 		t.Errorf("paused at %v, live %t", s.m.moment(), s.m.live)
 	}
 	s.press("left", "left", "right")
@@ -171,7 +171,7 @@ func TestKeys_TimeIsPausedAndScrubbedAndGoesOn(t *testing.T) {
 		t.Errorf("scrubbed to %v, want 89", s.m.moment())
 	}
 	s.m.at = 70
-	if view := s.m.View(); !strings.Contains(view, "NOBODY LEADS for 10.0 s") {
+	if view := s.m.draw(); !strings.Contains(view, "NOBODY LEADS for 10.0 s") {
 		t.Errorf("in the gap:\n%s", view)
 	}
 	s.press("home")
@@ -212,7 +212,7 @@ func TestKeys_ExportWritesWhatIsSeenWithoutColours(t *testing.T) {
 	got := ""
 	s.m.options.Export = func(text string) (string, error) { got = text; return "file.txt", nil }
 	s.send(s.command("e")())
-	if !strings.Contains(got, "expired") || strings.ContainsRune(got, 0x1b) || !strings.Contains(s.m.View(), "file.txt") {
+	if !strings.Contains(got, "expired") || strings.ContainsRune(got, 0x1b) || !strings.Contains(s.m.draw(), "file.txt") {
 		t.Errorf("exported:\n%s", got)
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/charmbracelet/lipgloss"
 )
 
+// frames is how often in a second the terminal is written to at most.
+const frames = 30
+
 // Run shows the view until it is quit, which is no error, or ctx ends, which is. Whatever happens, the terminal is given
 // back as it was.
 func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
@@ -26,7 +29,7 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	if o.Actions != nil {
 		m.options.Actions = &counted{o.Actions, &acting}
 	}
-	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithAltScreen(), tea.WithoutSignalHandler())
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithFPS(frames))
 	var running sync.WaitGroup
 	guard := func(work func()) {
 		running.Go(func() {

@@ -20,6 +20,7 @@ type signs struct {
 	cells                                  map[board.Cell]string
 	now, landed, deadline, lease, range_   string
 	base, rule, live, away, arrow, between string
+	others                                 *strings.Replacer // of what is not a sign
 }
 
 var unicode = signs{
@@ -32,6 +33,7 @@ var ascii = signs{
 	cells: map[board.Cell]string{board.CellNone: " ", board.CellUnknown: "?", board.CellStandby: ".", board.CellNamed: "%", board.CellHolds: "h", board.CellWorks: "#", board.CellStarted: "+",
 		board.CellRestarted: "r", board.CellStopped: "x", board.CellReleased: "v", board.CellTaken: "^", board.CellExpired: "<", board.CellStolen: "!", board.CellOverlap: "@"},
 	now: "O", landed: "X", deadline: ":", lease: "|", range_: "=", base: "-", rule: "-", live: "*", away: "o", arrow: ">", between: "-",
+	others: strings.NewReplacer("…", "~", "←", "<", "→", ">", "↑", "^", "↓", "v"),
 }
 
 // newTheme returns the theme of a terminal. The renderer knows its colours, and has none if NO_COLOR is set.

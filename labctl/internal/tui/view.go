@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,20 @@ import (
 
 // View draws the screen, never more lines or columns than it has.
 func (m model) View() string {
+	if !m.drawn.fresh {
+		m.drawn.text, m.drawn.fresh = m.draw(), true
+	}
+	return m.drawn.text
+}
+
+func (m model) draw() string {
+	if others := m.theme.signs.others; others != nil {
+		return others.Replace(m.compose())
+	}
+	return m.compose()
+}
+
+func (m model) compose() string {
 	if m.width < leastWidth || m.height < leastHeight {
 		return cut(m.frame().tiny(), m.width)
 	}
@@ -112,9 +127,24 @@ func (m model) main() []string {
 	lines := append(f.head(), f.window(m.focus == focusWindow)...)
 	room := m.height - 2 - len(lines) - 3 // two headings and the legend
 	rows := min(max(1, len(lanes)), max(1, room-min(3, max(1, len(failovers)))))
+	if rows < len(lanes) { // who leads is always seen first
+		slices.SortStableFunc(lanes, func(a, b board.Lane) int { return rank(a) - rank(b) })
+	}
 	lines = append(lines, f.lanes(lanes, m.step, rows, m.scroll[focusLanes], m.focus == focusLanes)...)
 	lines = append(lines, f.laneLegend())
 	return append(lines, f.failovers(failovers, max(1, room-rows), m.scroll[focusFailovers], m.focus == focusFailovers)...)
+}
+
+// rank orders lanes that do not all fit: those that work or hold the Lease, then those that live.
+func rank(l board.Lane) int {
+	switch {
+	case l.State == "overlap" || l.State == "works" || l.Holds:
+		return 0
+	case !l.Gone:
+		return 1
+	default:
+		return 2
+	}
 }
 
 // small is the head, the window and the last failover.
@@ -162,6 +192,8 @@ func (m model) message() string {
 		return cut(t.note.Render(t.signs.arrow+" "+string(m.mode.Mode)+": "+m.said), m.width)
 	case m.notice != "":
 		return cut(t.note.Render(m.notice), m.width)
+	case m.link.State == NoLab && !m.idle():
+		return cut(t.bad.Render("no lab is running: "+m.options.Up), m.width)
 	case m.filter != "":
 		return cut(t.note.Render("filter: "+m.filter+" (esc shows all)"), m.width)
 	}

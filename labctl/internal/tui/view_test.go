@@ -13,7 +13,7 @@ func BenchmarkView(b *testing.B) {
 		m.theme, m.width, m.height = looks["dark"], size[0], size[1]
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				m.View()
+				m.draw()
 			}
 		})
 	}
@@ -35,7 +35,7 @@ func TestView_AnHourOfTenReplicasIsSmall(t *testing.T) {
 		}
 	}
 	s.at(3600)
-	view := s.m.View()
+	view := s.m.draw()
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	kept := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20
