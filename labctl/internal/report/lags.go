@@ -33,9 +33,10 @@ func NewLags(f Failover, events []timeline.Event) Lags {
 	out := Lags{Schema: Schema, Kind: "Lags", Trials: len(f.Trials), Rows: []LagsRow{}, Run: f.Run}
 	by := map[timeline.Source][]float64{}
 	var all, instants []float64
+	begin := begins(events)
 	for _, e := range events {
 		source, written := written(e)
-		if written.IsZero() || written.Before(begin(events)) {
+		if since, watched := begin[e.Lane]; written.IsZero() || !watched || written.Before(since) {
 			continue // from before the watching
 		}
 		lag := max(0, e.Wall.Sub(written).Seconds())
@@ -80,12 +81,18 @@ func written(e timeline.Event) (timeline.Source, time.Time) {
 	}
 }
 
-// begin is when the run began, by the wall clock.
-func begin(events []timeline.Event) time.Time {
-	if len(events) == 0 {
-		return time.Time{}
+// warmUp is how long the streams may take to open after the first one did. What was written before that waited for them.
+const warmUp = time.Second
+
+// begins is from when on each lane was watched, by the wall clock.
+func begins(events []timeline.Event) map[int]time.Time {
+	out := map[int]time.Time{}
+	for _, e := range events {
+		if _, known := out[e.Lane]; !known && e.Kind == timeline.LeaseSeen {
+			out[e.Lane] = e.Wall.Add(warmUp)
+		}
 	}
-	return events[0].Wall
+	return out
 }
 
 // LagsText writes the distribution as a table, in milliseconds.

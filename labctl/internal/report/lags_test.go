@@ -13,7 +13,8 @@ func TestNewLags_ComparesArrivalsWithWhatTheSourcesWrote(t *testing.T) {
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	events := []timeline.Event{
 		{Wall: start, Kind: timeline.RunStarted},
-		{Wall: at(100), Kind: timeline.LogLine, Log: &timeline.Log{Time: at(-5000)}}, // history
+		{Wall: at(-1000), Kind: timeline.LeaseSeen, Lease: &timeline.Lease{RenewTime: at(-1900)}}, // the present state
+		{Wall: at(100), Kind: timeline.LogLine, Log: &timeline.Log{Time: at(-5000)}},              // history
 		{Wall: at(100), Kind: timeline.LogLine, Log: &timeline.Log{Time: at(98)}},
 		{Wall: at(200), Kind: timeline.LogLine, Log: &timeline.Log{Time: at(194)}},
 		{Wall: at(300), Kind: timeline.LeaseSeen, Lease: &timeline.Lease{RenewTime: at(295)}},
