@@ -125,7 +125,7 @@ func appeared(ctx context.Context, path string) (*os.File, error) {
 }
 
 // auditEvery is how often the log is looked at. The lines carry the server's own times, so that costs no precision.
-const auditEvery = 50 * time.Millisecond
+const auditEvery = 200 * time.Millisecond
 
 // drain hands on the whole lines that follow rest, a part of a line, and returns the part that follows them.
 func drain(file *os.File, rest []byte, on func(line []byte) error) ([]byte, error) {
