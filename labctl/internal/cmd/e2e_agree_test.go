@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,10 +28,22 @@ func kubectlAgrees(t *testing.T, w *world) {
 	ctx, stop := context.WithCancel(context.Background())
 	kubectl := w.command(ctx, "kubectl", "--kubeconfig", strings.TrimSpace(w.must("labctl", "kubeconfig")), "-n", "academy-build",
 		"get", "lease", "academy-operator", "-w", "--output-watch-events", "-o", "json")
-	var out bytes.Buffer
-	kubectl.Stdout = &out
+	out, err := os.Create(filepath.Join(w.dir, "kubectl-saw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	kubectl.Stdout = out
 	if err := kubectl.Start(); err != nil {
 		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if info, err := out.Stat(); err != nil || info.Size() > 0 {
+			break // it watches
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("kubectl showed nothing within 30 s")
+		}
 	}
 	run := w.run(2*time.Minute, "labctl", "failover", "--mode", "graceful,kill", "--timing", "fast", "--json")
 	stop()
@@ -40,7 +51,10 @@ func kubectlAgrees(t *testing.T, w *world) {
 	if run.code != 0 {
 		t.Fatalf("failover: exit code %d:\n%s\n%s", run.code, run.out, run.err)
 	}
-	theirs, ours := kubectlSaw(t, &out), labctlSaw(t, filepath.Join(w.dir, "data/labctl/runs/latest/timeline.jsonl"))
+	if _, err := out.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	theirs, ours := kubectlSaw(t, out), labctlSaw(t, filepath.Join(w.dir, "data/labctl/runs/latest/timeline.jsonl"))
 	first := slices.IndexFunc(theirs, func(s sighting) bool { return s.version == ours[0].version })
 	if first < 0 {
 		t.Fatalf("kubectl did not see version %s, which labctl saw first; it saw %v", ours[0].version, theirs)
