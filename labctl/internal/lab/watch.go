@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -98,7 +97,7 @@ func (l *Lab) Watch(ctx context.Context, w Watching) error {
 		case err := <-observer.Failed():
 			return err
 		case <-look.C:
-			if _, err := l.Provider.Find(ctx, l.Cluster.Name); errors.Is(err, provider.ErrNoLab) {
+			if err := l.lost(ctx); err != nil {
 				return err
 			}
 		case <-ctx.Done():

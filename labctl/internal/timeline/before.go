@@ -20,7 +20,7 @@ func (m *measurer) findBefore() {
 		case e.Kind == LeaseRequest:
 			m.request(e)
 			if e.Request != nil && m.fault.SharedClock {
-				m.polled[e.Request.UID] = e.Seconds - e.Wall.Sub(e.Request.Received).Seconds()
+				m.polled[e.Request.UID] = e.when(e.Request.Received)
 			}
 		case e.Kind == LogLine && e.Log != nil && e.Log.Message == api.MessageAttempt && len(m.requests) == 0:
 			m.polled[e.Log.UID] = e.Seconds

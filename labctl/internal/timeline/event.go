@@ -57,6 +57,9 @@ type Event struct {
 	HoleSeconds float64 `json:"holeSeconds,omitempty"`
 }
 
+// when puts a moment that the source wrote down by the observer's wall clock on the run's clock.
+func (e Event) when(written time.Time) float64 { return e.Seconds - e.Wall.Sub(written).Seconds() }
+
 // Lease is the content of a Lease object. The times in it were written by the holder's clock.
 type Lease struct {
 	Holder               string    `json:"holderIdentity"`

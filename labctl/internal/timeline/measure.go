@@ -249,7 +249,7 @@ func (m *measurer) asked(e Event) {
 	case r.Code == 403 && len(m.out.Errors) < mostErrors:
 		m.out.Errors = append(m.out.Errors, fmt.Sprintf("%s: %s of the Lease refused with 403 Forbidden", r.Pod, r.Verb))
 	case r.Verb == "get" && m.fault.SharedClock:
-		m.poll(r.UID, r.Pod, e.Seconds-e.Wall.Sub(r.Received).Seconds(), requestSlack)
+		m.poll(r.UID, r.Pod, e.when(r.Received), requestSlack)
 	}
 }
 

@@ -35,7 +35,7 @@ func (m *measurer) request(e Event) {
 		return
 	}
 	r := *e.Request
-	m.requests = append(m.requests, request{r, e.Seconds - e.Wall.Sub(r.Received).Seconds(), e.Seconds - e.Wall.Sub(r.Answered).Seconds()})
+	m.requests = append(m.requests, request{r, e.when(r.Received), e.when(r.Answered)})
 }
 
 // terms is nil where the requests do not tell: no audit log.
