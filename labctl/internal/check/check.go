@@ -160,7 +160,7 @@ func gapInBand(c Case) (Verdict, string) {
 		return Unknown, fmt.Sprintf("there is no prediction for class %s", c.Trial.Class)
 	default:
 	}
-	p := gap.PredictClass(c.Input, c.Trial.Class)
+	p := gap.Range(c.Input, c.Trial.Class)
 	if !p.Holds(*c.Trial.LockGapSeconds) {
 		return Fail, fmt.Sprintf("%.2f s is outside of %.1f … %.1f s (tolerances −%.1f and +%.1f s)",
 			*c.Trial.LockGapSeconds, p.MinSeconds, p.MaxSeconds, gap.EarlySeconds, gap.LateSeconds)

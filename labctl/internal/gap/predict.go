@@ -89,6 +89,20 @@ func Predict(in Input) (Prediction, error) {
 // PredictClass is Predict for a class other than the expected one: what the gap should be, given how the Lease changed hands.
 func PredictClass(in Input, class timeline.Class) Prediction {
 	lease, retry := in.Timing.LeaseDuration.Seconds(), in.Timing.RetryPeriod.Seconds()
+	p := Range(in, class)
+	switch class {
+	case timeline.SameIdentity:
+	case timeline.Released:
+		p.sample(func(r *rand.Rand) float64 { return released(r, retry, in) })
+	default:
+		p.sample(func(r *rand.Rand) float64 { return expired(r, lease, retry, in) })
+	}
+	return p
+}
+
+// Range is PredictClass without what has to be sampled: mean and p95 are 0 but for a restart in place.
+func Range(in Input, class timeline.Class) Prediction {
+	lease, retry := in.Timing.LeaseDuration.Seconds(), in.Timing.RetryPeriod.Seconds()
 	switch class {
 	case timeline.SameIdentity:
 		return restart()
@@ -98,7 +112,6 @@ func PredictClass(in Input, class timeline.Class) Prediction {
 		if in.Standbys < 1 {
 			p.MaxSeconds = in.ReplacementStart
 		}
-		p.sample(func(r *rand.Rand) float64 { return released(r, retry, in) })
 		return p
 	default:
 		p := Prediction{MinSeconds: lease - retry, MaxSeconds: lease + 2*LongestPause*retry,
@@ -107,7 +120,6 @@ func PredictClass(in Input, class timeline.Class) Prediction {
 			p.MinSeconds = in.ReplacementStart + lease
 			p.MaxSeconds = in.ReplacementStart + lease + LongestPause*retry
 		}
-		p.sample(func(r *rand.Rand) float64 { return expired(r, lease, retry, in) })
 		return p
 	}
 }

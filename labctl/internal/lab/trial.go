@@ -137,7 +137,7 @@ func moment(random *rand.Rand, t api.Timing) (wait, phase time.Duration) {
 // limit is how long a successor is waited for: what the model allows, twice the tolerances and a slow start.
 func (l *lane) limit(mode fault.Mode, standbys int) time.Duration {
 	in := l.run.header.Input(mode, standbys)
-	p := gap.PredictClass(in, timeline.Expired) // the longest: a release may fail
+	p := gap.Range(in, timeline.Expired) // the longest: a release may fail
 	return time.Duration(p.MaxSeconds*float64(time.Second)) + 20*time.Second
 }
 
