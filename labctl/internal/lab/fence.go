@@ -40,14 +40,6 @@ func (l *Lab) unfenced(ctx context.Context) error {
 	return nil
 }
 
-// fencedOff is unfenced, asked only when the view says that it is so.
-func (l *Lab) fencedOff(ctx context.Context, missing string) error {
-	if missing != fencedWait {
-		return nil
-	}
-	return l.unfenced(ctx)
-}
-
 // works is doctor's question whether the leader can work.
 func (l *Lab) works(ctx context.Context) check.Check {
 	return verdictOf("work", l.unfenced(ctx), "the work objects carry no later transition than the Lease, so the leader can write")

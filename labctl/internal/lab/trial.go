@@ -162,8 +162,10 @@ func (l *lane) settle(ctx context.Context) (scene, error) {
 		if missing == "" {
 			return s, nil
 		}
-		if err := l.lab.fencedOff(ctx, missing); err != nil {
-			return scene{}, err
+		if missing == fencedWait {
+			if err := l.lab.unfenced(ctx); err != nil {
+				return scene{}, err
+			}
 		}
 		if missing != said {
 			said = missing

@@ -5,6 +5,7 @@ import "academy.example/lab/operator/api"
 // findBefore reads the state just before the fault: the holder, its last renewal and how late renewals arrive.
 func (m *measurer) findBefore() {
 	for _, e := range m.events[:m.start] {
+		m.named(e.Pod)
 		switch {
 		case e.Kind == LeaseSeen && e.Lease != nil:
 			m.before, m.lastRenew, m.written = e.Lease, e.Seconds, e.Lease.RenewTime
@@ -24,7 +25,7 @@ func (m *measurer) findBefore() {
 			}
 		case e.Kind == LogLine && e.Log != nil && e.Log.Message == api.MessageAttempt && len(m.requests) == 0:
 			m.polled[e.Log.UID] = e.Seconds
-		case e.Kind == PodSeen && e.Pod != nil && m.named(e.Pod) && e.Pod.UID == m.fault.UID:
+		case e.Kind == PodSeen && e.Pod != nil && e.Pod.UID == m.fault.UID:
 			m.restarts, m.doomed = e.Pod.Restarts, e.Pod.Terminating
 		case e.Kind == PodGone && e.Pod != nil && e.Pod.UID == m.fault.UID:
 			m.doomed = true

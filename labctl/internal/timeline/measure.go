@@ -187,8 +187,9 @@ func (m *measurer) restart() {
 }
 
 func (m *measurer) pod(e Event) {
+	m.named(e.Pod)
 	switch {
-	case e.Pod == nil || !m.named(e.Pod):
+	case e.Pod == nil:
 	case e.Pod.UID == m.fault.UID:
 		if e.Kind == PodSeen && e.Pod.Restarts > m.restarts {
 			m.restart()
@@ -214,12 +215,11 @@ func (m *measurer) standbyLost(lost bool, uid, name string) {
 	}
 }
 
-// named remembers a pod's hostname where it is another name; it is always true.
-func (m *measurer) named(p *Pod) bool {
-	if p.Hostname != "" {
+// named remembers a pod's hostname where it is another name.
+func (m *measurer) named(p *Pod) {
+	if p != nil && p.Hostname != "" {
 		m.hostnames[p.Hostname] = p.Name
 	}
-	return true
 }
 
 // podOf returns the name of the pod that an identity is of.
