@@ -43,9 +43,16 @@ type Board struct {
 	processes bool // the node tells starts and ends
 	failovers []*Failover
 	away      []span // when the API server did not answer
+	retries   []retry   // of the API server, while it was away
 	holes     []Hole
 	recent    recent
 	pauses    []float64 // between the last renewals
+}
+
+// retry is a failed attempt to reach the API server.
+type retry struct {
+	at float64
+	timeline.Retry
 }
 
 // Hole is a while in which events may have been missed or came late.
@@ -132,7 +139,12 @@ func (b *Board) reduce(e timeline.Event) {
 			b.holes = b.holes[1:]
 		}
 	case timeline.ServerAway:
-		b.away = append(b.away, span{e.Seconds - awaySince, forever})
+		if n := len(b.away); n == 0 || b.away[n-1].to != forever {
+			b.away = append(b.away, span{e.Seconds - awaySince, forever})
+		}
+		if e.Retry != nil {
+			b.retries = tail(append(b.retries, retry{at: e.Seconds, Retry: *e.Retry}), 64)
+		}
 	case timeline.ServerBack:
 		if n := len(b.away); n > 0 && b.away[n-1].to == forever {
 			b.away[n-1].to = e.Seconds

@@ -25,6 +25,10 @@ type Snapshot struct {
 	Leaders []string
 	// Away is for how long the API server has not answered; 0 if it does.
 	Away float64
+	// Attempt numbers the question to it that waits for an answer, or is asked in NextAttempt seconds if that is positive;
+	// 0 if that is not known.
+	Attempt     int
+	NextAttempt float64
 	// Heard is how long ago the last event came.
 	Heard     float64
 	Now, Last *Window
@@ -63,6 +67,7 @@ func (b *Board) At(at float64) Snapshot {
 	for _, a := range b.away {
 		if a.from <= at && at < a.to {
 			s.Away = at - a.from
+			s.Attempt, s.NextAttempt = b.attempt(a.from, at)
 		}
 	}
 	s.Now, s.Last = b.Windows(at)
@@ -215,4 +220,14 @@ func (b *Board) Holes(at, seconds float64) []Hole {
 		}
 	}
 	return out
+}
+
+// attempt returns the number of the question to the API server that is under way, or follows in next seconds.
+func (b *Board) attempt(since, at float64) (number int, next float64) {
+	for _, r := range b.retries {
+		if r.at >= since && r.at <= at {
+			number, next = r.Attempt+1, max(0, r.at+r.NextSeconds-at)
+		}
+	}
+	return number, next
 }

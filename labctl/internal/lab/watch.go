@@ -30,7 +30,7 @@ func (l *Lab) observer(state replica.State, lane int, start time.Time) *observe.
 		config.Requests = l.requests(auditor, config.LeaseNamespace, config.Lease)
 	}
 	if prober, ok := l.Provider.(provider.NodeProber); ok {
-		config.Probes = append(config.Probes, observe.Probe{What: "the node", Ask: func(ctx context.Context) error { return prober.ProbeNode(ctx, l.Cluster) }})
+		config.Probes = append(config.Probes, observe.Probe{What: "the node", Ask: prober.NodeProbe(l.Cluster)})
 	}
 	return observe.New(config)
 }

@@ -26,6 +26,8 @@ const (
 	pulseEvery = 250 * time.Millisecond
 	pulseLate  = time.Second
 	pulseLimit = 10 * time.Second
+	// pulseSlowest is the longest pause between attempts while the API server is away.
+	pulseSlowest = 1500 * time.Millisecond
 )
 
 // apiProbe reads the Lease, which takes the API server and its store.
@@ -51,7 +53,7 @@ func (o *Observer) pulse(ctx context.Context, p Probe) {
 	defer missed()
 	quiet := o.silence(p)
 	defer quiet.end()
-	for pause(ctx, pulseEvery) {
+	for wait := pulseEvery; pause(ctx, wait); {
 		asking, cancel := context.WithTimeout(ctx, pulseLimit)
 		err := p.Ask(asking)
 		cancel()
@@ -59,7 +61,7 @@ func (o *Observer) pulse(ctx context.Context, p Probe) {
 			missed()
 			answered = time.Now()
 		}
-		quiet.answer(err)
+		wait = quiet.answer(err)
 	}
 }
 
@@ -73,10 +75,12 @@ type silence struct {
 	since time.Time
 	told  bool
 	last  error
+	tries int           // since the last answer
+	wait  time.Duration // before the next one
 }
 
 func (o *Observer) silence(p Probe) *silence {
-	s := &silence{observer: o, probe: p, since: time.Now()}
+	s := &silence{observer: o, probe: p, since: time.Now(), wait: pulseEvery}
 	s.timer = time.AfterFunc(pulseLate, s.tell)
 	if !p.server {
 		s.timer.Stop()
@@ -88,20 +92,41 @@ func (o *Observer) silence(p Probe) *silence {
 func (s *silence) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	note := fmt.Sprintf("%s has not answered for %s", s.probe.What, pulseLate)
+	s.told = true
+	s.away(nil)
+}
+
+// away is called with mu held.
+func (s *silence) away(retry *timeline.Retry) {
+	note := fmt.Sprintf("%s has not answered for %s", s.probe.What, max(pulseLate, time.Since(s.since).Round(100*time.Millisecond)))
 	if s.last != nil {
 		note += ": " + s.last.Error()
 	}
-	s.told = true
-	s.observer.Emit(timeline.Event{Kind: timeline.ServerAway, Note: note})
+	s.observer.Emit(timeline.Event{Kind: timeline.ServerAway, Note: note, Retry: retry})
 }
 
-// answer takes the outcome of a question.
-func (s *silence) answer(err error) {
+// answer takes the outcome of a question and returns how long to wait before the next one: longer each time once the silence
+// was told.
+func (s *silence) answer(err error) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = err
-	if !s.probe.server || err != nil {
+	if err == nil {
+		s.answered()
+		return s.wait
+	}
+	s.tries++
+	if s.told {
+		s.wait = min(2*s.wait, pulseSlowest)
+		s.away(&timeline.Retry{Attempt: s.tries, NextSeconds: s.wait.Seconds()})
+	}
+	return s.wait
+}
+
+// answered is called with mu held.
+func (s *silence) answered() {
+	s.tries, s.wait = 0, pulseEvery
+	if !s.probe.server {
 		return
 	}
 	if s.told {

@@ -103,11 +103,13 @@ func TestPulse_TheServersSilenceIsToldWhileItLasts(t *testing.T) {
 				return nil
 			}})
 		})
-		if len(got) != 2 || got[0].kind != timeline.ServerAway || got[1].kind != timeline.ServerBack {
+		n := len(got)
+		if n < 2 || got[0].kind != timeline.ServerAway || got[n-1].kind != timeline.ServerBack {
 			t.Fatalf("%s: got %v, want away and back", name, got)
 		}
-		if away, back := got[0].at, got[1].at; away < 3 || away > 3.5 || back < 5 || back > 5.3 {
-			t.Errorf("%s: away told at %g, back at %g; want 3 to 3.5 and 5 to 5.3", name, away, back)
+		// Refused, it is asked again after a pause that has grown to 1.5 s; a question that hangs is answered at once.
+		if away, back, late := got[0].at, got[n-1].at, 1.5; away < 3 || away > 3.5 || back < 5 || back > 5.3+late {
+			t.Errorf("%s: away told at %g, back at %g; want 3 to 3.5 and 5 to %g", name, away, back, 5.3+late)
 		}
 	}
 }
@@ -144,5 +146,32 @@ func TestSleeper_WithoutClocksTellsNothing(t *testing.T) {
 func TestAsleepFor_ReadsThisMachinesClocks(t *testing.T) {
 	if total, err := asleepFor(); err != nil || total < 0 {
 		t.Errorf("got %s, %v; want a time since the start", total, err)
+	}
+}
+
+// A server that stays away is asked less and less often, and each attempt is told with the pause that follows.
+func TestPulse_BacksOffWhileTheServerIsAway(t *testing.T) {
+	var got []timeline.Retry
+	synctest.Test(t, func(t *testing.T) {
+		o := New(Config{Client: fake.NewClientset()})
+		o.Listen(func(e timeline.Event) {
+			if e.Retry != nil {
+				got = append(got, *e.Retry)
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		o.pulse(ctx, Probe{What: "the API server", server: true, Ask: func(context.Context) error { return errors.New("connection refused") }})
+	})
+	// Attempts at 0.25, 0.5 and 0.75 s come before the silence is told. The one at 1 s may come just before it too; the next
+	// ones follow after pauses of 0.5, 1 and 1.5 s.
+	want := []float64{0.5, 1, 1.5, 1.5}
+	if len(got) < len(want) || got[0].Attempt < 4 || got[0].Attempt > 5 {
+		t.Fatalf("got %v", got)
+	}
+	for i, pause := range want {
+		if w := (timeline.Retry{Attempt: got[0].Attempt + i, NextSeconds: pause}); got[i] != w {
+			t.Errorf("attempt %d: got %+v, want %+v", i, got[i], w)
+		}
 	}
 }

@@ -142,5 +142,6 @@ type Auditor interface {
 
 // NodeProber is a provider whose node can be asked for a sign of life.
 type NodeProber interface {
-	ProbeNode(ctx context.Context, cluster Cluster) error
+	// NodeProbe returns the question. It must not be asked twice at a time.
+	NodeProbe(cluster Cluster) func(ctx context.Context) error
 }

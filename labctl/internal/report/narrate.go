@@ -64,12 +64,23 @@ func (n *Narrator) tell(e timeline.Event) string {
 	case timeline.WatchHole:
 		return "hole     events may be missing: " + e.Note
 	case timeline.ServerAway:
-		return "api      the API server does not answer; what follows may be late"
+		return n.tellAway(e)
 	case timeline.ServerBack:
 		return "api      " + e.Note
 	default:
 		return ""
 	}
+}
+
+// tellAway tells the first attempts that fail, and then the ones whose number has doubled.
+func (n *Narrator) tellAway(e timeline.Event) string {
+	if e.Retry == nil {
+		return "api      the API server does not answer; what follows may be late"
+	}
+	if a := e.Retry.Attempt; a&(a-1) != 0 {
+		return ""
+	}
+	return fmt.Sprintf("api      no answer to attempt %d; the next is in %.1f s", e.Retry.Attempt, e.Retry.NextSeconds)
 }
 
 func (n *Narrator) tellLease(e timeline.Event) string {

@@ -25,7 +25,7 @@ const (
 	LogHole       Kind = "log-hole"      // lines of this replica's log may be missing
 	LogEnded      Kind = "log-ended"     // this replica's log was read to its end
 	WatchHole     Kind = "watch-hole"    // events may be missing or late; Note says of what, HoleSeconds since when
-	ServerAway    Kind = "server-away"   // the API server has not answered for a second; Note says what came instead
+	ServerAway    Kind = "server-away"   // the API server has not answered for a second, told again with each attempt; Note says what came instead
 	ServerBack    Kind = "server-back"   // it answers again; Note says after how long
 	TrialEnded    Kind = "trial-ended"
 	RunEnded      Kind = "run-ended" // Note: why before all trials were done; empty for a whole run
@@ -52,6 +52,7 @@ type Event struct {
 	Request *Request `json:"request,omitempty"`
 	Deploy  *Deploy  `json:"deployment,omitempty"`
 	Fault   *Fault   `json:"fault,omitempty"`
+	Retry   *Retry   `json:"retry,omitempty"`
 	Note    string   `json:"note,omitempty"`
 	// HoleSeconds is how long before this event a hole began; 0 if it is not known.
 	HoleSeconds float64 `json:"holeSeconds,omitempty"`
@@ -112,6 +113,13 @@ type Request struct {
 	// Received and Answered are the API server's clock.
 	Received time.Time `json:"received"`
 	Answered time.Time `json:"answered"`
+}
+
+// Retry is an attempt to reach the API server that failed.
+type Retry struct {
+	Attempt int `json:"attempt"` // from 1, since the last answer
+	// NextSeconds is when the next one begins, from now.
+	NextSeconds float64 `json:"nextSeconds"`
 }
 
 // Deploy is what the Deployment asks for.

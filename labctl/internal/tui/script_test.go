@@ -134,7 +134,8 @@ var scenes = map[string]func() *script{
 		return s.at(64.4)
 	},
 	"api-gone": func() *script {
-		return newScript(2).leads(0, 60, pod(0), 3, pod(1)).on(61.5, timeline.Event{Kind: timeline.ServerAway, Note: "the API server has not answered for 1s"}).at(72.3)
+		return newScript(2).leads(0, 60, pod(0), 3, pod(1)).on(61.5, timeline.Event{Kind: timeline.ServerAway, Note: "the API server has not answered for 1s"}).
+			on(71.7, timeline.Event{Kind: timeline.ServerAway, Retry: &timeline.Retry{Attempt: 9, NextSeconds: 1.5}}).at(72.3)
 	},
 	"no-lab": func() *script {
 		s := newScript(0)

@@ -84,11 +84,23 @@ func (m model) linkText(s board.Snapshot) (string, bool) {
 	case m.link.State == Broken:
 		return m.link.Text + m.retry(), false
 	case s.Away > 0:
-		return fmt.Sprintf("API away %s, asking every 0.25 s", seconds(s.Away)), false
+		return fmt.Sprintf("API away %s", seconds(s.Away)) + attempt(s), false
 	case !m.live:
 		return fmt.Sprintf("paused at %s, %s ago", s.Wall.Local().Format("15:04:05.0"), seconds(m.now-m.at)), true
 	default:
 		return "live", true
+	}
+}
+
+// attempt says what is done about an API server that is away.
+func attempt(s board.Snapshot) string {
+	switch {
+	case s.Attempt == 0:
+		return ", waiting for an answer"
+	case s.NextAttempt > 0:
+		return fmt.Sprintf(", attempt %d in %s", s.Attempt, seconds(s.NextAttempt))
+	default:
+		return fmt.Sprintf(", attempt %d unanswered", s.Attempt)
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 	"academy.example/lab/labctl/internal/provider"
 )
 
+// idleLimit is how long a connection that is not used stays open.
+const idleLimit = 5 * time.Second
+
 // nodeClient talks to the node agent over its unix socket.
 func nodeClient(cluster provider.Cluster) (*http.Client, error) {
 	r, err := readRecord(paths{state: cluster.StateDir})
@@ -25,7 +28,7 @@ func nodeClient(cluster provider.Cluster) (*http.Client, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", r.NodeSocket)
 	}
-	return &http.Client{Transport: &http.Transport{DialContext: dial}}, nil
+	return &http.Client{Transport: &http.Transport{DialContext: dial, IdleConnTimeout: idleLimit}}, nil
 }
 
 // Kill sends SIGKILL to the pod's process and returns when the node has reaped it.
@@ -121,13 +124,25 @@ func (p Provider) WatchProcesses(ctx context.Context, cluster provider.Cluster, 
 	return fmt.Errorf("watch the node's processes: %w", io.ErrUnexpectedEOF)
 }
 
-// ProbeNode asks the node for its pods.
-func (p Provider) ProbeNode(ctx context.Context, cluster provider.Cluster) error {
-	client, err := nodeClient(cluster)
-	if err != nil {
-		return err
+// NodeProbe asks the node for its pods, over a connection that is kept from one question to the next.
+func (p Provider) NodeProbe(cluster provider.Cluster) func(ctx context.Context) error {
+	var client *http.Client
+	return func(ctx context.Context) (err error) {
+		if client == nil {
+			if client, err = nodeClient(cluster); err != nil {
+				return err
+			}
+		}
+		if err := askNode(ctx, client); err != nil {
+			client.CloseIdleConnections()
+			client = nil // its socket may be another one now
+			return err
+		}
+		return nil
 	}
-	defer client.CloseIdleConnections()
+}
+
+func askNode(ctx context.Context, client *http.Client) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://node/v1/pods", nil)
 	if err != nil {
 		return err
@@ -136,9 +151,10 @@ func (p Provider) ProbeNode(ctx context.Context, cluster provider.Cluster) error
 	if err != nil {
 		return fmt.Errorf("ask the node: %w", err)
 	}
-	answer.Body.Close()
+	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("ask the node: it answered %s", answer.Status)
 	}
-	return nil
+	_, err = io.Copy(io.Discard, answer.Body) // or the connection is not kept
+	return err
 }
