@@ -113,6 +113,7 @@ type model struct {
 type drawing struct {
 	text  string
 	fresh bool
+	at    float64 // the moment that it shows
 }
 
 // zooms are the seconds that a column may stand for.
@@ -162,9 +163,9 @@ type (
 	}
 )
 
-// redundant is how soon after a moment that is on the screen already a tick needs to draw nothing, in seconds: the events of
-// a leader at work come as often as the ticks.
-const redundant = 0.06
+// redundant is how soon after a live moment that is on the screen already a tick needs to draw nothing, in seconds: the
+// events of a leader at work come as often as the ticks, a tenth of a second apart.
+const redundant = 0.095
 
 // Update takes a message.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -175,9 +176,9 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tickMsg:
-		before := m.moment()
 		m.tick(time.Time(msg))
-		m.drawn.fresh = m.drawn.fresh && m.moment()-before < redundant
+		passed := m.moment() - m.drawn.at
+		m.drawn.fresh = m.drawn.fresh && (passed == 0 || m.live && passed < redundant)
 		return m, tick()
 	case tea.KeyMsg:
 		return m.key(msg)

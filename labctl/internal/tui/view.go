@@ -15,7 +15,7 @@ import (
 // View draws the screen, never more lines or columns than it has.
 func (m model) View() string {
 	if !m.drawn.fresh {
-		m.drawn.text, m.drawn.fresh = m.draw(), true
+		m.drawn.text, m.drawn.fresh, m.drawn.at = m.draw(), true, m.moment()
 	}
 	return m.drawn.text
 }
