@@ -4,8 +4,7 @@ package gap
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
+	"math"
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/timeline"
@@ -17,12 +16,6 @@ const jitter = 1.2
 
 // LongestPause is the longest pause between two polls of a standby, in RetryPeriods.
 const LongestPause = 1 + jitter
-
-// samples and seed make the mean and the quantiles reproducible to about 0.02 s.
-const (
-	samples = 20000
-	seed    = 1
-)
 
 // Input is what a prediction depends on.
 type Input struct {
@@ -57,7 +50,9 @@ type Prediction struct {
 	MinSeconds  float64 `json:"minSeconds"`
 	MaxSeconds  float64 `json:"maxSeconds"`
 	MeanSeconds float64 `json:"meanSeconds"`
+	P50Seconds  float64 `json:"p50Seconds"`
 	P95Seconds  float64 `json:"p95Seconds"`
+	P99Seconds  float64 `json:"p99Seconds"`
 	// Terms explains the range in words.
 	Terms string `json:"terms"`
 }
@@ -88,19 +83,17 @@ func Predict(in Input) (Prediction, error) {
 
 // PredictClass is Predict for a class other than the expected one: what the gap should be, given how the Lease changed hands.
 func PredictClass(in Input, class timeline.Class) Prediction {
-	lease, retry := in.Timing.LeaseDuration.Seconds(), in.Timing.RetryPeriod.Seconds()
 	p := Range(in, class)
-	switch class {
-	case timeline.SameIdentity:
-	case timeline.Released:
-		p.sample(func(r *rand.Rand) float64 { return released(r, retry, in) })
-	default:
-		p.sample(func(r *rand.Rand) float64 { return expired(r, lease, retry, in) })
+	if d := Distribute(in, class, -1); d != nil {
+		p.MeanSeconds, p.P50Seconds, p.P95Seconds, p.P99Seconds = milli(d.Mean()), milli(d.Quantile(0.5)), milli(d.Quantile(0.95)), milli(d.Quantile(0.99))
 	}
 	return p
 }
 
-// Range is PredictClass without what has to be sampled: mean and p95 are 0 but for a restart in place.
+// milli keeps milliseconds: the grid gives no more.
+func milli(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
+
+// Range is PredictClass without the distribution: mean and quantiles are 0 but for a restart in place.
 func Range(in Input, class timeline.Class) Prediction {
 	lease, retry := in.Timing.LeaseDuration.Seconds(), in.Timing.RetryPeriod.Seconds()
 	switch class {
@@ -124,70 +117,11 @@ func Range(in Input, class timeline.Class) Prediction {
 	}
 }
 
-// restart is the restart in place: a node restarts a container not sooner than a second after its exit, and the new
-// process finds its own name in the record, which it takes at its first try. The range leaves room for a kubelet's relist;
-// mean and p95 (the largest) are measured, not derived: embedded cluster, n = 10, docs/measuring.md.
+// restart is the restart in place: the embedded node restarts a container a second after its exit, a kubelet when it next
+// looks at its containers, which it does every second. The new process finds its own name in the record, which it takes at
+// its first try. Mean and p95 (the largest) are measured, not derived: embedded cluster, n = 10, docs/measuring.md; of a
+// kubelet docs/providers.md tells.
 func restart() Prediction {
-	return Prediction{MinSeconds: 1, MaxSeconds: 3, MeanSeconds: 1.03, P95Seconds: 1.05,
-		Terms: "the node restarts the container after 1 s or more; the process finds its own name in the record and renews it at once"}
-}
-
-func (p *Prediction) sample(draw func(*rand.Rand) float64) {
-	r := rand.New(rand.NewPCG(seed, seed))
-	values := make([]float64, samples)
-	sum := 0.0
-	for i := range values {
-		values[i] = draw(r)
-		sum += values[i]
-	}
-	slices.Sort(values)
-	p.MeanSeconds, p.P95Seconds = sum/samples, values[samples*95/100]
-}
-
-// released draws the first poll of any candidate after the Lease is free.
-func released(r *rand.Rand, retry float64, in Input) float64 {
-	var first []float64
-	for range in.Standbys {
-		first = append(first, residual(r, retry))
-	}
-	if in.ReplacementStart > 0 {
-		first = append(first, in.ReplacementStart)
-	}
-	return slices.Min(first)
-}
-
-// expired draws the first poll of any candidate that has seen the record unchanged for LeaseDuration, counted from the kill.
-func expired(r *rand.Rand, lease, retry float64, in Input) float64 {
-	age := r.Float64() * retry // of the last renewal at the kill
-	var first []float64
-	for range in.Standbys {
-		observed := residual(r, retry) // first poll after the last renewal
-		first = append(first, pollAfter(r, retry, observed, observed+lease)-age)
-	}
-	if in.ReplacementStart > 0 {
-		first = append(first, pollAfter(r, retry, in.ReplacementStart, in.ReplacementStart+lease))
-	}
-	return slices.Min(first)
-}
-
-// pollAfter follows the polls of a candidate from the one at start to the first at or after due.
-func pollAfter(r *rand.Rand, retry, start, due float64) float64 {
-	at := start
-	for at < due {
-		at += wait(r, retry)
-	}
-	return at
-}
-
-// wait draws one pause between two polls.
-func wait(r *rand.Rand, retry float64) float64 { return retry * (1 + jitter*r.Float64()) }
-
-// residual draws the time to the next poll as seen at a random moment: long pauses are met more often than short ones.
-func residual(r *rand.Rand, retry float64) float64 {
-	for {
-		pause := wait(r, retry)
-		if r.Float64()*retry*LongestPause < pause {
-			return r.Float64() * pause
-		}
-	}
+	return Prediction{MinSeconds: 0.2, MaxSeconds: 3, MeanSeconds: 1.03, P50Seconds: 1.03, P95Seconds: 1.05, P99Seconds: 1.05,
+		Terms: "the node restarts the container, the embedded one after 1 s, a kubelet within about 1 s; the process finds its own name in the record and renews it at once"}
 }
