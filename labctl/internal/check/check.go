@@ -67,7 +67,7 @@ func Run(cases []Case) []Check {
 			checks = append(checks, r.over(cases))
 		}
 	}
-	return checks
+	return append(checks, distributions(cases)...)
 }
 
 // Overall is Fail if any check failed, else Unknown if any is, else Pass. No check at all is Unknown.

@@ -229,13 +229,15 @@ func pauseSurvival(x float64) float64 {
 	return min(1, max(0, (LongestPause-x)/jitter))
 }
 
-// Uniform returns where each measured gap lies in its own distribution, as a number in [0, 1] that is uniform if the model
-// holds. draw gives numbers in [0, 1) for the gaps at which the distribution jumps: those that a replacement's poll ended.
-func (d *Distribution) Uniform(gap float64, jumped bool, draw func() float64) float64 {
-	if jumped {
-		return d.CDF(gap-d.step) + draw()*(1-d.CDF(gap-d.step))
+// Rank returns where a standby's gap lies in the standbys' distribution, as a number in [0, 1] that is uniform if the model
+// holds. Of a gap that another candidate ended sooner, only that the standbys' would have been longer is known: it ranks
+// somewhere above, where draw, in [0, 1), says.
+func (d *Distribution) Rank(gap float64, endedByOther bool, draw float64) float64 {
+	rank := d.CDF(gap)
+	if endedByOther {
+		rank += draw * (1 - rank)
 	}
-	return d.CDF(gap)
+	return rank
 }
 
 // Kolmogorov returns how far the values, which should be uniform in [0, 1], are from it at most, and how probable it is that

@@ -154,7 +154,11 @@ func verdict(w *sticky, f Failover) {
 	if void := uncounted(f.Trials); void != "" {
 		w.printf("\n%s\n", wrap(void, 80, 0))
 	}
-	w.printf("\nverdict: %s (n = %s; the predicted range is checked, not the distribution)\n", f.Verdict, group{trials: f.Trials}.count())
+	what := "the predicted range is checked, not the distribution"
+	if slices.ContainsFunc(f.Checks, func(c check.Check) bool { return c.Name == check.Distribution }) {
+		what = "the predicted range and the distribution are checked"
+	}
+	w.printf("\nverdict: %s (n = %s; %s)\n", f.Verdict, group{trials: f.Trials}.count(), what)
 	if f.Foreign {
 		w.printf("not judged: what the class should be, and whether two worked at a time\n")
 	}
