@@ -3,19 +3,24 @@ package cmd
 import (
 	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/gap"
+	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/provider/embedded"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 )
 
 type predictFlags struct {
-	timing   string
-	standbys int
+	timing, modes string
+	standbys      int
+	replacement   time.Duration
+	age           time.Duration
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -23,21 +28,31 @@ func (a *app) predictCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "predict",
 		Short: "Say what the protocol makes of the three durations, without a cluster",
-		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return a.predict(c, f) },
+		Long: "predict computes how long nobody can hold the Lease: the range, the mean and the quantiles of its exact distribution,\n" +
+			"and its terms, each with the flag that sets it and the line of client-go that makes it.",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.predict(c, f) },
 	}
 	c.Flags().StringVar(&f.timing, "timing", "default", "default (15/10/2), fast (5/3/1) or three numbers of seconds")
+	c.Flags().StringVar(&f.modes, "mode", fault.Names(), "what is done to the holder: one mode, or several separated by commas")
 	c.Flags().IntVar(&f.standbys, "standbys", 1, "candidates that poll when the leader goes")
+	c.Flags().DurationVar(&f.replacement, "replacement-start", report.ReplacementStart(embedded.DefaultPodStartLatency), "when a replacement pod first polls, after the fault; 0: there is none")
+	c.Flags().DurationVar(&f.age, "age", 0, "how old the last renewal is when a holder is killed, if that is known")
 	return c
 }
 
 // predictResult is what `predict --json` prints.
 type predictResult struct {
-	Schema    string                    `json:"schema"`
-	Kind      string                    `json:"kind"`
-	Timing    api.Timing                `json:"timing"`
-	Standbys  int                       `json:"standbys"`
-	Predicted map[string]gap.Prediction `json:"predicted"`
+	Schema                  string                    `json:"schema"`
+	Kind                    string                    `json:"kind"`
+	Timing                  api.Timing                `json:"timing"`
+	Standbys                int                       `json:"standbys"`
+	ReplacementStartSeconds float64                   `json:"replacementStartSeconds"`
+	AgeSeconds              *float64                  `json:"ageSeconds"`
+	Predicted               map[string]gap.Prediction `json:"predicted"`
+	Terms                   map[string][]gap.Term     `json:"terms"`
+
+	modes []fault.Mode
 }
 
 func (a *app) predict(c *cobra.Command, f predictFlags) error {
@@ -45,38 +60,83 @@ func (a *app) predict(c *cobra.Command, f predictFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.standbys < 0 || f.standbys > maxReplicas {
-		return usageError{command: c.CommandPath(), err: fmt.Errorf("--standbys %d is not between 0 and %d", f.standbys, maxReplicas)}
+	wrong := func(hint, format string, args ...any) error {
+		return &provider.Problem{Err: fmt.Errorf(format, args...), Hint: c.CommandPath() + " " + hint}
 	}
-	header := report.Header{Timing: timing, ReleaseOnCancel: new(true), Identity: api.IdentityPod, PodStartLatencySeconds: embedded.DefaultPodStartLatency.Seconds()}
-	result := predictResult{report.Schema, "Prediction", timing, f.standbys, map[string]gap.Prediction{}}
-	for _, d := range fault.Modes() {
-		if result.Predicted[string(d.Mode)], err = gap.Predict(header.Input(d.Mode, f.standbys)); err != nil {
-			return err
+	modes, err := fault.Parse(f.modes)
+	switch {
+	case err != nil:
+		return wrong("--mode "+string(fault.Force), "--mode: %w", err)
+	case f.standbys < 0 || f.standbys > maxReplicas:
+		return wrong("--standbys 1", "--standbys %d is not between 0 and %d", f.standbys, maxReplicas)
+	case f.replacement < 0 || f.replacement > time.Hour:
+		return wrong("--replacement-start 1.35s", "--replacement-start %s is not between 0 and 1h", f.replacement)
+	case f.age < 0 || f.age > timing.RetryPeriod:
+		return wrong("--age "+(timing.RetryPeriod/2).String(), "--age %s is not between 0 and RetryPeriod, %s: a holder renews that often", f.age, timing.RetryPeriod)
+	}
+	result := predictResult{Schema: report.Schema, Kind: "Prediction", Timing: timing, Standbys: f.standbys, ReplacementStartSeconds: f.replacement.Seconds(),
+		Predicted: map[string]gap.Prediction{}, Terms: map[string][]gap.Term{}, modes: modes}
+	if c.Flags().Changed("age") {
+		result.AgeSeconds = new(f.age.Seconds())
+	}
+	for _, m := range modes {
+		in := gap.Input{Timing: timing, Mode: m, Standbys: f.standbys, ReplacementStart: f.replacement.Seconds()}
+		p, err := gap.Predict(in)
+		if err != nil {
+			return wrong("--standbys 1", "%w", err)
 		}
+		if result.AgeSeconds != nil && in.Class() == timeline.Expired {
+			p = gap.PredictAged(in, *result.AgeSeconds)
+		}
+		result.Predicted[string(m)], result.Terms[string(m)] = p, gap.Explain(in, in.Class())
 	}
 	if a.json {
 		return report.JSON(a.streams.Out, result)
 	}
-	return a.printPrediction(result, header.ReplacementStart())
+	return a.printPrediction(result)
 }
 
-func (a *app) printPrediction(result predictResult, replacement float64) error {
+func (a *app) printPrediction(result predictResult) error {
 	out := a.streams.Out
 	fmt.Fprintf(out, "LeaseDuration %s   RenewDeadline %s   RetryPeriod %s   standbys %d\n", result.Timing.LeaseDuration, result.Timing.RenewDeadline, result.Timing.RetryPeriod, result.Standbys)
-	fmt.Fprintf(out, "how long nobody can hold the Lease, from the protocol alone (API latency 0, a replacement pod first polls after %.2f s):\n\n", replacement)
+	fmt.Fprintln(out, "how long nobody can hold the Lease, from the protocol alone (API latency 0):")
+	if result.ReplacementStartSeconds > 0 {
+		fmt.Fprintf(out, "a replacement pod first polls %.2f s after the fault, which shortens all but the range\n", result.ReplacementStartSeconds)
+	}
+	if result.AgeSeconds != nil {
+		fmt.Fprintf(out, "the last renewal is %.2f s old when the holder is killed\n", *result.AgeSeconds)
+	}
+	fmt.Fprintln(out)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "WHAT IS DONE\tRANGE\tMEAN\t95% WITHIN")
-	for _, d := range fault.Modes() {
-		p := result.Predicted[string(d.Mode)]
-		fmt.Fprintf(table, "%s\t%s\t%.1f s\t%.1f s\n", d.Title, report.Band(p), p.MeanSeconds, p.P95Seconds)
+	fmt.Fprintln(table, "WHAT IS DONE\tRANGE\tMEAN\tP50\tP95\tP99")
+	for _, m := range result.modes {
+		d, _ := fault.Describe(m)
+		p := result.Predicted[string(m)]
+		fmt.Fprintf(table, "%s\t%s\t%.2f s\t%.2f s\t%.2f s\t%.2f s\n", d.Title, report.Band(p), p.MeanSeconds, p.P50Seconds, p.P95Seconds, p.P99Seconds)
 	}
 	table.Flush()
-	fmt.Fprintln(out, "\nthe range is that of a standby alone; a replacement that polls early shortens mean and 95%")
-	fmt.Fprintln(out)
-	for _, d := range fault.Modes() {
-		fmt.Fprintf(out, "%s: %s.\n  %s\n", d.Title, d.Action, d.Lesson)
+	for _, m := range result.modes {
+		a.printTerms(m, result.Terms[string(m)])
 	}
+	fmt.Fprintln(out, "\nRenewDeadline is in none of them: it bounds how long a leader that can't renew works on.")
 	_, err := fmt.Fprintf(out, "\nnext: %s\n", a.typed("labctl up")+" && "+a.typed("labctl failover --mode graceful,force-delete,kill"))
 	return err
+}
+
+// printTerms says what a mode's gap is made of.
+func (a *app) printTerms(m fault.Mode, terms []gap.Term) {
+	out := a.streams.Out
+	d, _ := fault.Describe(m)
+	fmt.Fprintf(out, "\n%s: %s.\n", d.Title, d.Action)
+	for _, t := range terms {
+		span := fmt.Sprintf("%.1f to %.1f s, mean %.2f", t.MinSeconds, t.MaxSeconds, t.MeanSeconds)
+		if t.MinSeconds == t.MaxSeconds {
+			span = fmt.Sprintf("%.2f s", t.MinSeconds)
+		}
+		fmt.Fprintf(out, "  %s: %s\n", t.Name, span)
+		if t.Flag != "" {
+			fmt.Fprintf(out, "      %s\n      %s\n", t.Flag, t.Source)
+		}
+	}
+	fmt.Fprintf(out, "  %s\n", d.Lesson)
 }

@@ -90,6 +90,17 @@ func PredictClass(in Input, class timeline.Class) Prediction {
 	return p
 }
 
+// PredictAged is Predict for a holder that is killed age seconds after its last renewal.
+func PredictAged(in Input, age float64) Prediction {
+	p := Range(in, timeline.Expired)
+	if in.Standbys > 0 {
+		p.MinSeconds, p.MaxSeconds = in.Timing.LeaseDuration.Seconds()-age, p.MaxSeconds-age
+	}
+	d := Distribute(in, timeline.Expired, age)
+	p.MeanSeconds, p.P50Seconds, p.P95Seconds, p.P99Seconds = milli(d.Mean()), milli(d.Quantile(0.5)), milli(d.Quantile(0.95)), milli(d.Quantile(0.99))
+	return p
+}
+
 // milli keeps milliseconds: the grid gives no more.
 func milli(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
 

@@ -5,6 +5,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"time"
 
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/fault"
@@ -102,6 +103,11 @@ const replacementWork = 0.15
 
 // ReplacementStart is when a replacement first polls, in seconds after the fault, as the model takes it.
 func (h Header) ReplacementStart() float64 { return h.PodStartLatencySeconds + replacementWork }
+
+// ReplacementStart is when a replacement pod first polls on a node of that pod start latency.
+func ReplacementStart(podStartLatency time.Duration) time.Duration {
+	return podStartLatency + time.Duration(replacementWork*float64(time.Second))
+}
 
 // Input is what the model needs to know of a trial of this run.
 func (h Header) Input(m fault.Mode, standbys int) gap.Input {
