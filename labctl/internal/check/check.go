@@ -51,6 +51,7 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{name: Undisturbed, claim: "nothing but the fault decided, and all of it was seen", judge: notVoid},
+		{name: "configuration", claim: "the Lease and its renewals are those of the configured durations", judge: configured, concerns: ours},
 		{name: "class-expected", claim: "the Lease changed hands as the mode leads to", judge: classExpected, concerns: ours},
 		{name: "gap-in-band", claim: "the lock gap lies in the predicted range", judge: gapInBand},
 		{name: "overlap-none", claim: "no two leaders worked at the same time", judge: overlapNone, concerns: ours},

@@ -109,9 +109,8 @@ func (m *measurer) winner() Winner {
 	}
 }
 
-// overlap is the longest time that the old leader was seen to work after the new one began: by their log times, which one
-// clock wrote as long as the replicas share a host, and by the arrival of their writes. That it was none is known only if
-// the old process is gone and its log was read to the end.
+// overlap is the longest time that the old leader was seen to work after the new one began: by their log times, and
+// by the arrival of their writes. That it was none is known only if its log was read to the end, which its container's is.
 func (m *measurer) overlap() *float64 {
 	longest := 0.0
 	if begun, ok := m.workLogs[m.takeover.Holder]; ok && !m.oldLog.IsZero() {
@@ -121,9 +120,8 @@ func (m *measurer) overlap() *float64 {
 		longest = max(longest, m.oldWrite-begun.at)
 	}
 	longest = math.Max(0, round(longest))
-	_, gone := m.instant(T3)
 	_, works := m.workLogs[m.takeover.Holder]
-	if longest == 0 && (!gone || !works || !m.oldLogEnds || m.oldLogHole) {
+	if longest == 0 && (!works || !m.oldLogEnds || m.oldLogHole) {
 		return nil
 	}
 	return &longest

@@ -94,9 +94,10 @@ type measurer struct {
 	still     string // why a standby is taken to have stood still
 	holes     []Event
 
-	oldLog     time.Time // the old leader's last reconcile, by its own clock
-	oldWrite   float64   // arrival of the old leader's last write
-	oldLogEnds bool      // its log was read to the end
+	renewals   []time.Time // of the holder before the fault, as it wrote them
+	oldLog     time.Time   // the old leader's last reconcile, by its own clock
+	oldWrite   float64     // arrival of the old leader's last write
+	oldLogEnds bool        // its log was read to the end
 	oldLogHole bool
 }
 
@@ -365,8 +366,16 @@ func (m *measurer) log(e Event) {
 		m.unwritten[identity] = true
 	case api.MessageReconcile:
 		first(m.works, identity, m.sight(e, SourceLog, l.Time))
-		first(m.workLogs, identity, l.Time)
+		first(m.workLogs, identity, m.logTime(e))
 	}
+}
+
+// logTime is a line's own time where the replicas' clocks are one, and its arrival where they may not be.
+func (m *measurer) logTime(e Event) time.Time {
+	if m.fault.SharedClock {
+		return e.Log.Time
+	}
+	return e.Wall
 }
 
 func (m *measurer) oldLine(e Event) {
@@ -375,8 +384,8 @@ func (m *measurer) oldLine(e Event) {
 		m.oldLogHole = true
 	case e.Kind == LogEnded:
 		m.oldLogEnds = true
-	case e.Log.Message == api.MessageReconcile && e.Log.Time.After(m.oldLog):
-		m.oldLog = e.Log.Time
+	case e.Log.Message == api.MessageReconcile && m.logTime(e).After(m.oldLog):
+		m.oldLog = m.logTime(e)
 	case e.Log.Message == api.MessageSignal:
 		m.set(T2, e, SourceLog, e.Log.Time)
 	}

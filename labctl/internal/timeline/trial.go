@@ -63,12 +63,16 @@ type Trial struct {
 	PhaseSeconds float64 `json:"phaseSeconds"`
 	Standbys     int     `json:"standbys"`
 	// ReplacementStartSeconds is when the replacement's first log line came, after T0.
-	ReplacementStartSeconds *float64  `json:"replacementStartSeconds"`
-	HolderBefore            string    `json:"holderBefore"`
-	HolderAfter             *string   `json:"holderAfter"`
-	TransitionsBefore       int       `json:"transitionsBefore"`
-	TransitionsAfter        *int      `json:"transitionsAfter"`
-	WallT0                  time.Time `json:"wallT0"`
+	ReplacementStartSeconds *float64 `json:"replacementStartSeconds"`
+	HolderBefore            string   `json:"holderBefore"`
+	HolderAfter             *string  `json:"holderAfter"`
+	TransitionsBefore       int      `json:"transitionsBefore"`
+	TransitionsAfter        *int     `json:"transitionsAfter"`
+	// LeaseDurationSeconds is what the Lease said before the fault, and RenewEverySeconds the median pause between the holder's
+	// last renewals by its own clock; nil if too few were seen.
+	LeaseDurationSeconds int       `json:"leaseDurationSeconds"`
+	RenewEverySeconds    *float64  `json:"renewEverySeconds"`
+	WallT0               time.Time `json:"wallT0"`
 	// InstantsSeconds holds T1 … T7 in seconds after T0, those that were seen.
 	InstantsSeconds map[string]float64 `json:"instantsSeconds"`
 	// Sources says who told each instant, and LagsSeconds how late: arrival − the source's own time, where the clock is one.
