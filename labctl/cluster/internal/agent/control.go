@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"academy.example/lab/labctl/cluster/internal/process"
+	"academy.example/lab/labctl/cluster/internal/relay"
 )
 
 // waitLimit bounds how long a signal request waits for the process to end.
@@ -25,6 +26,7 @@ const waitLimit = 10 * time.Second
 type view struct {
 	pod        *corev1.Pod
 	ip         string
+	relay      *relay.Relay // nil until the pod has one
 	containers []containerView
 }
 
@@ -42,6 +44,9 @@ type containerView struct {
 
 func (w *worker) newView() *view {
 	v := &view{pod: w.pod, ip: w.ip}
+	if w.gear != nil {
+		v.relay = w.gear.relay
+	}
 	for _, c := range w.containers {
 		v.containers = append(v.containers, containerView{
 			name: c.spec.Name, id: c.id, restarts: c.restarts, ran: c.ran, waiting: c.reason,
@@ -72,6 +77,7 @@ func (n *node) serveControl(ctx context.Context, listener net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/pods", n.servePods)
 	mux.HandleFunc("POST /v1/pods/{uid}/signal", n.serveSignal)
+	mux.HandleFunc("POST /v1/pods/{uid}/network", n.serveNetwork)
 	mux.HandleFunc("GET /v1/events", n.serveEvents)
 	server := &http.Server{Handler: mux, BaseContext: func(net.Listener) context.Context { return ctx }}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // Serve tells how it ended
@@ -147,6 +153,34 @@ func (n *node) serveSignal(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	reply(w, answer)
+}
+
+// serveNetwork disturbs one pod's way to the API server: mode is open, blackhole or refuse, lasts a duration after which a cut
+// ends by itself.
+func (n *node) serveNetwork(w http.ResponseWriter, r *http.Request) {
+	worker := n.worker(r.PathValue("uid"))
+	if worker == nil {
+		http.Error(w, "no such pod on this node", http.StatusNotFound)
+		return
+	}
+	way := worker.shown.Load().relay
+	if way == nil {
+		http.Error(w, "the pod has no network yet", http.StatusConflict)
+		return
+	}
+	mode, lasts := relay.Mode(r.URL.Query().Get("mode")), time.Duration(0)
+	var err error
+	if text := r.URL.Query().Get("lasts"); text != "" {
+		lasts, err = time.ParseDuration(text)
+	}
+	if err == nil {
+		err = way.Set(mode, lasts)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	reply(w, map[string]any{"mode": mode, "lastsSeconds": lasts.Seconds()})
 }
 
 // process is that of the named container, or of the first one.

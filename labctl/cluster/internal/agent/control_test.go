@@ -93,6 +93,25 @@ func TestControlSignals(t *testing.T) {
 			t.Errorf("POST %s = %d, want %d", path, response.StatusCode, want)
 		}
 	}
+	network := "/v1/pods/" + string(p.UID) + "/network?mode="
+	for path, want := range map[string]int{
+		"/v1/pods/none/network?mode=open":   http.StatusNotFound,
+		network + "fog":                     http.StatusBadRequest,
+		network + "blackhole":               http.StatusBadRequest, // for how long is not said
+		network + "blackhole&lasts=2m":      http.StatusBadRequest,
+		network + "blackhole&lasts=a while": http.StatusBadRequest,
+		network + "refuse&lasts=10s":        http.StatusOK,
+		network + "open":                    http.StatusOK,
+	} {
+		response, err := post(strings.ReplaceAll(path, " ", "%20"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("POST %s = %d, want %d", path, response.StatusCode, want)
+		}
+	}
 	type end struct {
 		PID      int
 		Exited   bool

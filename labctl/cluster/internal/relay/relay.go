@@ -17,6 +17,7 @@ type Relay struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
+	network  network
 }
 
 // Listen starts a relay to upstream (host:port); Close ends it.
@@ -26,7 +27,7 @@ func Listen(upstream string) (*Relay, error) {
 		return nil, fmt.Errorf("start relay to %s: %w", upstream, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &Relay{listener: listener, upstream: upstream, ctx: ctx, cancel: cancel}
+	r := &Relay{listener: listener, upstream: upstream, ctx: ctx, cancel: cancel, network: newNetwork()}
 	r.wg.Go(r.accept)
 	return r, nil
 }
@@ -51,15 +52,20 @@ func (r *Relay) accept() {
 	}
 }
 
-// carry joins one connection to a new upstream one; an upstream that refuses is told to the pod by a reset.
+// carry joins one connection to a new upstream one; an upstream that refuses is told to the pod by a reset, and so is a cut
+// that refuses.
 func (r *Relay) carry(down net.Conn) {
 	defer down.Close()
+	if !r.network.open(r.ctx, down) {
+		reset(down)
+		return
+	}
+	defer r.network.closed(down)
+	r.network.wait(r.ctx)
 	var dialer net.Dialer
 	up, err := dialer.DialContext(r.ctx, "tcp", r.upstream)
 	if err != nil {
-		if tcp, ok := down.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // at worst the pod sees an end instead of a reset
-		}
+		reset(down)
 		return
 	}
 	defer up.Close()
@@ -69,18 +75,38 @@ func (r *Relay) carry(down net.Conn) {
 	})
 	defer stop()
 	var halves sync.WaitGroup
-	halves.Go(func() { pass(up, down) })
-	halves.Go(func() { pass(down, up) })
+	halves.Go(func() { r.pass(up, down) })
+	halves.Go(func() { r.pass(down, up) })
 	halves.Wait()
 }
 
+// reset ends a connection the way a refusal does; at worst the pod sees an end instead.
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close() // it is ended on purpose
+}
+
 // pass copies until the source ends, then ends the other side's input; a failed copy ends both.
-func pass(to, from net.Conn) {
-	_, err := io.Copy(to, from)
+func (r *Relay) pass(to, from net.Conn) {
+	_, err := io.Copy(held{to, r}, from)
+	r.network.wait(r.ctx) // the end of a connection is a packet too
 	if half, ok := to.(*net.TCPConn); ok && err == nil {
 		_ = half.CloseWrite() // the reader on that side may be gone already
 		return
 	}
 	_ = to.Close() // both are ended on purpose
 	_ = from.Close()
+}
+
+// held is a writer that keeps what it is given while packets are dropped.
+type held struct {
+	to net.Conn
+	r  *Relay
+}
+
+func (h held) Write(data []byte) (int, error) {
+	h.r.network.wait(h.r.ctx)
+	return h.to.Write(data)
 }
