@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"academy.example/lab/operator/api"
+	"academy.example/lab/operator/lease/election"
 )
 
 // group is one client with its own rate limit: core for the work objects, coordination for Leases.
@@ -24,15 +26,15 @@ type group struct {
 type clients struct{ lock, work group }
 
 // connect makes the clients. It sends no request.
-func connect(kubeconfig string, getenv func(string) string, log *slog.Logger) (clients, error) {
-	config, err := restConfig(kubeconfig, getenv)
+func connect(o options, getenv func(string) string, log *slog.Logger) (clients, error) {
+	config, err := restConfig(o.kubeconfig, getenv)
 	if err != nil {
 		return clients{}, err
 	}
 	config.Wrap(tellForbidden(log))
 
 	// The course takes the configuration as it is. It sets no time-out: a request for the Lease ends with the deadline
-	// around it, and a standby's attempts have none.
+	// around it, and a standby's attempts have none. The guarded election bounds each request itself.
 	lock := rest.CopyConfig(config)
 	lock.UserAgent = api.Program + "/lock"
 
@@ -40,6 +42,9 @@ func connect(kubeconfig string, getenv func(string) string, log *slog.Logger) (c
 	work := rest.CopyConfig(config)
 	work.UserAgent = api.Program + "/work"
 	work.QPS, work.Burst = 100, 200
+	if o.election == api.ElectionGuarded {
+		work.Wrap(gated)
+	}
 
 	var c clients
 	if c.lock, err = newGroup(lock); err != nil {
@@ -48,8 +53,28 @@ func connect(kubeconfig string, getenv func(string) string, log *slog.Logger) (c
 	if c.work, err = newGroup(work); err != nil {
 		return clients{}, err
 	}
+	if o.election == api.ElectionGuarded && !o.guards.Client {
+		c.lock = c.work
+	}
 	return c, nil
 }
+
+// gated returns a transport that sends no write of a leadership that is over: the last look at the clock before a request
+// leaves, after any wait in a rate limiter.
+func gated(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method != http.MethodGet {
+			if err := election.May(r.Context()); err != nil {
+				return nil, fmt.Errorf("not sent: %w", err)
+			}
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func newGroup(config *rest.Config) (group, error) {
 	core, err := corev1.NewForConfig(config)

@@ -35,14 +35,12 @@ func try(t *testing.T, env map[string]string, args ...string) string {
 
 func TestEveryProblemIsReportedAtOnceWithWhatToType(t *testing.T) {
 	got := try(t, nil, "--leader-elect-lease-duration=12s", "--leader-elect-retry-period=500ms", "--leader-elect-resource-name=",
-		"--identity=host", "--election=guarded", "--on-loss=rejoin", "--bind-address=8080", "now")
+		"--identity=host", "--election=plain", "--on-loss=rejoin", "--bind-address=8080", "now")
 	want := `error: argument "now" is not understood
 hint: academy-operator --help
 error: --identity=host is unknown
 hint: --identity=pod or --identity=pod+uuid
-error: --election=guarded is not built yet
-hint: --election=plain
-error: --on-loss=rejoin belongs to --election=guarded, which is not built yet
+error: --on-loss=rejoin belongs to --election=guarded: the course's recipe exits
 hint: --on-loss=exit
 error: name of the Lease is empty
 hint: --leader-elect-resource-name=academy-operator
@@ -87,7 +85,7 @@ func TestHelpNamesEachFlagAndIsNoError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{api.FlagLeaseDuration, api.FlagRenewDeadline, api.FlagRetryPeriod, api.FlagLeaseName, api.FlagLeaseNamespace, api.FlagElection,
-		api.FlagIdentity, api.FlagReleaseOnCancel, api.FlagOnLoss, api.FlagBindAddress, api.FlagKubeconfig, api.ExitCommand} {
+		api.FlagIdentity, api.FlagIdentityName, api.FlagGuardClient, api.FlagGuardDeadline, api.FlagGuardRelease, api.FlagGuardFence, api.FlagReleaseOnCancel, api.FlagOnLoss, api.FlagBindAddress, api.FlagKubeconfig, api.ExitCommand} {
 		if !strings.Contains(text.String(), name) {
 			t.Errorf("help does not name %s", name)
 		}

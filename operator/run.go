@@ -22,7 +22,7 @@ func runReplica(ctx context.Context, p process) error {
 		return problems
 	}
 	log := newLog(p.stdout).With(api.KeyIdentity, o.lock.Identity)
-	clients, err := connect(o.kubeconfig, p.getenv, log)
+	clients, err := connect(o, p.getenv, log)
 	if err := errors.Join(problems, err); err != nil {
 		return err
 	}
@@ -31,6 +31,7 @@ func runReplica(ctx context.Context, p process) error {
 	worker := work.New(work.Config{
 		Namespace: o.podNamespace, Identity: o.lock.Identity,
 		LeaseNamespace: o.lock.Namespace, LeaseName: o.lock.Name,
+		Token: election.Token, StampFirst: o.election == api.ElectionGuarded, Unfenced: o.election == api.ElectionGuarded && !o.guards.Fence,
 		ConfigMaps: clients.work.core, Leases: clients.work.coordination, Log: log,
 	})
 	server, err := serve.Start(ctx, serve.Config{
@@ -47,27 +48,23 @@ func runReplica(ctx context.Context, p process) error {
 	openExitSwitch(ctx, p, log)
 
 	go worker.Watch(ctx)
-	election.Plain{
-		Config: o.lock,
-		Client: clients.lock.coordination,
-		Work:   worker.Lead,
-		Log:    log,
-		Exit: func(code int) {
-			if code == api.ExitStopped && o.lock.ReleaseOnCancel {
-				server.Shutdown() // nobody waits for the lease any more, so answers under way may finish
-			}
-			log.Info(api.MessageExiting, api.KeyCode, code)
-			p.exit(code)
-		},
-	}.Run(election.Narrate(ctx, log))
+	r := replica{options: o, clients: clients, worker: worker, server: server, log: log, exit: func(code int) {
+		log.Info(api.MessageExiting, api.KeyCode, code)
+		p.exit(code)
+	}}
+	if o.election == api.ElectionPlain {
+		r.runPlain(ctx)
+		return nil
+	}
+	r.runGuarded(ctx)
 	return nil
 }
 
 func sayStarted(log *slog.Logger, o options) {
 	log.Info(api.MessageStarted,
 		"lease", o.lock.Namespace+"/"+o.lock.Name, "timing", o.lock.Timing, "election", o.election,
-		"releaseOnCancel", o.lock.ReleaseOnCancel, "onLoss", o.onLoss, "identitySource", o.identitySource)
-	if o.identitySource != api.EnvPodName {
+		"releaseOnCancel", o.lock.ReleaseOnCancel, "onLoss", o.onLoss, "guards", o.guards, "identitySource", o.identitySource)
+	if o.identitySource != api.EnvPodName && o.identitySource != "--"+api.FlagIdentityName {
 		log.Warn("identity does not come from "+api.EnvPodName, api.KeyHint, "two processes of one identity both lead: set "+api.EnvPodName+" by the downward API")
 	}
 }

@@ -14,10 +14,19 @@ const (
 	FlagLeaseNamespace  = "leader-elect-resource-namespace"
 	FlagElection        = "election"
 	FlagIdentity        = "identity"
+	FlagIdentityName    = "identity-name"
 	FlagReleaseOnCancel = "release-on-cancel"
 	FlagOnLoss          = "on-loss"
 	FlagBindAddress     = "bind-address"
 	FlagKubeconfig      = "kubeconfig"
+)
+
+// Flags that switch the protections of the guarded election off, one each; see Guards.
+const (
+	FlagGuardClient   = "guard-client"
+	FlagGuardDeadline = "guard-deadline"
+	FlagGuardRelease  = "guard-release"
+	FlagGuardFence    = "guard-fence"
 )
 
 // Values of --election, --identity and --on-loss.
@@ -32,23 +41,36 @@ const (
 	OnLossRejoin = "rejoin" // contend again in the same process
 )
 
+// DefaultElection is what academy-operator runs without a flag.
+const DefaultElection = ElectionGuarded
+
 // Elections returns the values of --election that academy-operator is built with.
-func Elections() []string { return []string{ElectionPlain} }
+func Elections() []string { return []string{ElectionPlain, ElectionGuarded} }
+
+// Losses returns the values of --on-loss.
+func Losses() []string { return []string{OnLossExit, OnLossRejoin} }
+
+// CheckLoss returns nil if academy-operator can run with that answer to a loss under that election, else a Problem.
+func CheckLoss(election, loss string) error {
+	hint := fmt.Sprintf("--%s=%s", FlagOnLoss, OnLossExit)
+	switch {
+	case !slices.Contains(Losses(), loss):
+		return Problem{What: fmt.Sprintf("--%s=%s is unknown", FlagOnLoss, loss), Hint: hint}
+	case loss == OnLossRejoin && election == ElectionPlain:
+		return Problem{What: fmt.Sprintf("--%s=%s belongs to --%s=%s: the course's recipe exits", FlagOnLoss, loss, FlagElection, ElectionGuarded), Hint: hint}
+	}
+	return nil
+}
 
 // Identities returns the values of --identity.
 func Identities() []string { return []string{IdentityPod, IdentityPodUUID} }
 
 // CheckElection returns nil if academy-operator can run with that election, else a Problem.
 func CheckElection(name string) error {
-	hint := fmt.Sprintf("--%s=%s", FlagElection, ElectionPlain)
-	switch {
-	case slices.Contains(Elections(), name):
+	if slices.Contains(Elections(), name) {
 		return nil
-	case name == ElectionGuarded:
-		return Problem{What: fmt.Sprintf("--%s=%s is not built yet", FlagElection, name), Hint: hint}
-	default:
-		return Problem{What: fmt.Sprintf("--%s=%s is unknown", FlagElection, name), Hint: hint}
 	}
+	return Problem{What: fmt.Sprintf("--%s=%s is unknown", FlagElection, name), Hint: fmt.Sprintf("--%s=%s", FlagElection, ElectionPlain)}
 }
 
 // Environment variables that the downward API fills in manifests/deployment.yaml.

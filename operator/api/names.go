@@ -48,6 +48,12 @@ const (
 	MessageNoSwitch      = "no exit switch"        // reason: exit-without-release cannot work in this process
 	MessageServing       = "serving"               // address
 	MessageTransition    = "transition not read"   // error: the leader does not write until it knows its number
+	MessageLost          = "lost leadership"       // reason, controllers: the guarded election ended the work before client-go would
+	MessageReleased      = "lease released"        // the guarded election gave the Lease back, after the work had stopped
+	MessageRejoining     = "rejoining"             // the process contends again instead of exiting
+	MessageStuck         = "work did not stop"     // controllers: the Lease is left to expire, because somebody may still work
+	MessageStamped       = "stamped"               // objects, transition: the fencing token is on every work object
+	MessageDraining      = "draining"              // webhook calls are still answered; then the process exits
 )
 
 // Keys of log lines.
@@ -70,6 +76,7 @@ const (
 	KeyServiceAccount = "serviceAccount"
 	KeyAddress        = "address"
 	KeyText           = "text"
+	KeyControllers    = "controllers"
 )
 
 // Metrics of the operator's own; client-go's leader_election_master_status and leader_election_slowpath_total are beside them.

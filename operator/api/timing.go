@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -113,6 +114,9 @@ func (t Timing) Validate() error {
 			add(fmt.Sprintf("--%s=%s", d.flag, max(time.Second, d.value.Round(time.Second))),
 				"%s %s is not a whole number of seconds: the Lease stores whole seconds, so standbys would count less than the leader", d.name, d.value)
 		}
+	}
+	if t.LeaseDuration > math.MaxInt32*time.Second {
+		add("--"+FlagLeaseDuration+"=15s", "LeaseDuration %s does not fit into the Lease, which stores seconds in 32 bits", t.LeaseDuration)
 	}
 	if t.LeaseDuration < 2*time.Second {
 		add("--"+FlagLeaseDuration+"=15s", "LeaseDuration %s is below 2s: a standby overlooks up to 1s of renewals and would take the lease from a healthy leader", t.LeaseDuration)

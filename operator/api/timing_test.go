@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -98,5 +99,18 @@ func TestRepaired(t *testing.T) {
 		if got.String() != want || got.Validate() != nil {
 			t.Errorf("%s: got %s (%v), want %s", in, got, got.Validate(), want)
 		}
+	}
+}
+
+// The Lease keeps seconds in 32 bits, and a value that is cut off would be a short one.
+func TestTiming_ALeaseDurationBeyond32BitsIsRefused(t *testing.T) {
+	timing := Default()
+	timing.LeaseDuration = (math.MaxInt32 + 1) * time.Second
+	if got := Problems(timing.Validate()); len(got) != 1 || got[0].Hint == "" {
+		t.Errorf("got %q, want one problem and what to type", got)
+	}
+	timing.LeaseDuration -= time.Second
+	if err := timing.Validate(); err != nil {
+		t.Errorf("got %v for the longest there is", err)
 	}
 }

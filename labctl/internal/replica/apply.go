@@ -34,22 +34,19 @@ var resources = map[string]struct {
 	"PodDisruptionBudget": {schema.GroupVersionResource{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}, true},
 }
 
-// Apply makes what manifests/kustomization.yaml lists, with the given number of replicas. Of a Deployment that is there
-// already nothing is changed, so that a student's own settings survive another `labctl up`.
-func Apply(ctx context.Context, config *rest.Config, manifests fs.FS, replicas int) error {
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
-	}
-	objects, err := load(manifests)
-	if err != nil {
-		return err
-	}
-	return applyAll(ctx, client, objects, replicas)
+// Wanted is how the objects of the manifests are changed before they are applied; zero values change nothing.
+type Wanted struct {
+	// Namespace is where all of it goes. It must be there: the manifests' own is made only if none is named.
+	Namespace string
+	// Image and Args are the operator's.
+	Image    string
+	Args     []string
+	Replicas int
 }
 
-// ApplyIn makes the same in another namespace, with the replicas and the operator's arguments of the given state.
-func ApplyIn(ctx context.Context, config *rest.Config, manifests fs.FS, namespace string, like State) error {
+// Apply makes what manifests/kustomization.yaml lists. Of a Deployment that is there already nothing is changed, so that a
+// student's own settings survive another `labctl up`.
+func Apply(ctx context.Context, config *rest.Config, manifests fs.FS, want Wanted) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
@@ -58,53 +55,71 @@ func ApplyIn(ctx context.Context, config *rest.Config, manifests fs.FS, namespac
 	if err != nil {
 		return err
 	}
-	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Namespace" })
+	if want.Namespace != "" {
+		objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Namespace" })
+	}
 	for _, object := range objects {
-		if err := move(object, namespace, like.Args); err != nil {
-			return fmt.Errorf("move %s %s to namespace %s: %w", object.GetKind(), object.GetName(), namespace, err)
+		if err := want.change(object); err != nil {
+			return fmt.Errorf("change %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
-	}
-	return applyAll(ctx, client, objects, like.Replicas)
-}
-
-func applyAll(ctx context.Context, client dynamic.Interface, objects []*unstructured.Unstructured, replicas int) error {
-	for _, object := range objects {
-		if err := apply(ctx, client, object, replicas); err != nil {
+		if err := apply(ctx, client, object); err != nil {
 			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
 	return nil
 }
 
-// move names another namespace wherever the object names one, and gives the operator other arguments.
-func move(object *unstructured.Unstructured, namespace string, args []string) error {
-	object.SetNamespace(namespace)
+// change makes one object as it is wanted.
+func (w Wanted) change(object *unstructured.Unstructured) error {
+	if w.Namespace != "" {
+		object.SetNamespace(w.Namespace)
+	}
 	switch object.GetKind() {
 	case "RoleBinding":
-		subjects, _, err := unstructured.NestedSlice(object.Object, "subjects")
-		if err != nil {
-			return err
-		}
-		for _, s := range subjects {
-			if subject, ok := s.(map[string]any); ok && subject["namespace"] != nil {
-				subject["namespace"] = namespace
-			}
-		}
-		return unstructured.SetNestedSlice(object.Object, subjects, "subjects")
+		return w.moveSubjects(object)
 	case "Deployment":
-		path := []string{"spec", "template", "spec", "containers"}
-		containers, _, err := unstructured.NestedSlice(object.Object, path...)
-		if err != nil {
+		if err := unstructured.SetNestedField(object.Object, int64(w.Replicas), "spec", "replicas"); err != nil {
 			return err
 		}
-		for _, c := range containers {
-			if container, ok := c.(map[string]any); ok && container["name"] == api.ContainerName {
-				container["args"] = toAny(args)
-			}
-		}
-		return unstructured.SetNestedSlice(object.Object, containers, path...)
+		return w.changeOperator(object)
 	}
 	return nil
+}
+
+// moveSubjects names the other namespace wherever the binding names one.
+func (w Wanted) moveSubjects(binding *unstructured.Unstructured) error {
+	subjects, _, err := unstructured.NestedSlice(binding.Object, "subjects")
+	if err != nil || w.Namespace == "" {
+		return err
+	}
+	for _, s := range subjects {
+		if subject, ok := s.(map[string]any); ok && subject["namespace"] != nil {
+			subject["namespace"] = w.Namespace
+		}
+	}
+	return unstructured.SetNestedSlice(binding.Object, subjects, "subjects")
+}
+
+// changeOperator gives the operator's container its image and arguments.
+func (w Wanted) changeOperator(deployment *unstructured.Unstructured) error {
+	path := []string{"spec", "template", "spec", "containers"}
+	containers, _, err := unstructured.NestedSlice(deployment.Object, path...)
+	if err != nil {
+		return err
+	}
+	for _, c := range containers {
+		container, ok := c.(map[string]any)
+		if !ok || container["name"] != api.ContainerName {
+			continue
+		}
+		if w.Image != "" {
+			container["image"] = w.Image
+		}
+		if w.Args != nil {
+			container["args"] = toAny(w.Args)
+		}
+	}
+	return unstructured.SetNestedSlice(deployment.Object, containers, path...)
 }
 
 func toAny(words []string) []any {
@@ -115,7 +130,7 @@ func toAny(words []string) []any {
 	return out
 }
 
-func apply(ctx context.Context, client dynamic.Interface, object *unstructured.Unstructured, replicas int) error {
+func apply(ctx context.Context, client dynamic.Interface, object *unstructured.Unstructured) error {
 	resource, known := resources[object.GetKind()]
 	if !known {
 		return fmt.Errorf("the kind is not in the table of replica/apply.go")
@@ -127,9 +142,6 @@ func apply(ctx context.Context, client dynamic.Interface, object *unstructured.U
 	if object.GetKind() == "Deployment" {
 		_, err := target.Get(ctx, object.GetName(), metav1.GetOptions{})
 		if err == nil || !apierrors.IsNotFound(err) {
-			return err
-		}
-		if err := unstructured.SetNestedField(object.Object, int64(replicas), "spec", "replicas"); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"slices"
 	"strings"
 
 	"academy.example/lab/operator/api"
@@ -25,7 +26,7 @@ func parseArgs(args []string) (flags []argument, rest []string) {
 		n := 1
 		switch {
 		case given:
-		case name == api.FlagReleaseOnCancel: // a boolean takes no second word
+		case slices.Contains(api.Booleans(), name):
 			value = "true"
 		case len(args) > 1:
 			value, n = args[1], 2

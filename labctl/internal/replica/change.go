@@ -16,7 +16,12 @@ type Change struct {
 	Election        *string
 	Identity        *string
 	ReleaseOnCancel *bool
+	OnLoss          *string
+	Guards          [guards]*bool // in the order of api.Guards.Each
 }
+
+// guards is how many protections the guarded election has.
+const guards = 4
 
 // On returns the settings with the change made.
 func (c Change) On(s Settings) Settings {
@@ -24,6 +29,13 @@ func (c Change) On(s Settings) Settings {
 	take(&s.Election, c.Election)
 	take(&s.Identity, c.Identity)
 	take(&s.ReleaseOnCancel, c.ReleaseOnCancel)
+	take(&s.OnLoss, c.OnLoss)
+	for i, g := range s.Guards.Each() {
+		take(g.On, c.Guards[i])
+	}
+	if c.Election != nil && *c.Election == api.ElectionPlain && c.OnLoss == nil {
+		s.OnLoss = api.OnLossExit // it knows no other
+	}
 	return s
 }
 
@@ -46,6 +58,7 @@ const (
 	SettingElection        = "election"
 	SettingIdentity        = "identity"
 	SettingReleaseOnCancel = "releaseOnCancel"
+	SettingOnLoss          = "onLoss"
 )
 
 // Difference is a setting that has another value in other settings.
@@ -57,13 +70,18 @@ type Difference struct {
 
 // Differences lists what is different in other settings.
 func (s Settings) Differences(other Settings) []Difference {
-	var all []Difference
-	for _, d := range []Difference{
+	candidates := []Difference{
 		{SettingTiming, "timing", s.Timing.String(), other.Timing.String()},
 		{SettingElection, "election", s.Election, other.Election},
 		{SettingIdentity, "identity", s.Identity, other.Identity},
 		{SettingReleaseOnCancel, "release-on-cancel", strconv.FormatBool(s.ReleaseOnCancel), strconv.FormatBool(other.ReleaseOnCancel)},
-	} {
+		{SettingOnLoss, api.FlagOnLoss, s.OnLoss, other.OnLoss},
+	}
+	for i, g := range s.Guards.Each() { // a flag's name is the setting's as well
+		candidates = append(candidates, Difference{g.Flag, g.Flag, strconv.FormatBool(*g.On), strconv.FormatBool(*other.Guards.Each()[i].On)})
+	}
+	var all []Difference
+	for _, d := range candidates {
 		if d.Old != d.New {
 			all = append(all, d)
 		}
@@ -108,7 +126,7 @@ func Undo(differences []Difference) string {
 
 // settable reports whether labctl would set these values: the Deployment may have been given others by hand.
 func (s Settings) settable() bool {
-	return s.Timing.Validate() == nil && api.CheckElection(s.Election) == nil && slices.Contains(api.Identities(), s.Identity)
+	return s.Timing.Validate() == nil && api.CheckElection(s.Election) == nil && api.CheckLoss(s.Election, s.OnLoss) == nil && slices.Contains(api.Identities(), s.Identity)
 }
 
 // flagValue is an argument that settings are written in.
@@ -116,14 +134,19 @@ type flagValue struct{ flag, value string }
 
 // flagValues is how the operator is told the settings that a Change may change.
 func (s Settings) flagValues() []flagValue {
-	return []flagValue{
+	all := []flagValue{
 		{api.FlagLeaseDuration, s.Timing.LeaseDuration.String()},
 		{api.FlagRenewDeadline, s.Timing.RenewDeadline.String()},
 		{api.FlagRetryPeriod, s.Timing.RetryPeriod.String()},
 		{api.FlagElection, s.Election},
 		{api.FlagIdentity, s.Identity},
 		{api.FlagReleaseOnCancel, strconv.FormatBool(s.ReleaseOnCancel)},
+		{api.FlagOnLoss, s.OnLoss},
 	}
+	for _, g := range s.Guards.Each() {
+		all = append(all, flagValue{g.Flag, strconv.FormatBool(*g.On)})
+	}
+	return all
 }
 
 // rewrite returns the arguments that lead from one settings to the others.

@@ -58,6 +58,7 @@ func settingsFrom(t *testing.T, args []string) Settings {
 func TestSet(t *testing.T) {
 	fast, unsafe := api.Fast(), api.Timing{LeaseDuration: api.Fast().LeaseDuration, RenewDeadline: api.Fast().LeaseDuration, RetryPeriod: api.Fast().RetryPeriod}
 	unique, keep, release := api.IdentityPodUUID, false, true
+	plain, rejoin := api.ElectionPlain, api.OnLossRejoin
 	for _, c := range []struct {
 		name    string
 		args    []string
@@ -74,6 +75,11 @@ func TestSet(t *testing.T) {
 		{"all at once", []string{"--release-on-cancel", "--x=1"}, Change{Timing: &fast, Identity: &unique, ReleaseOnCancel: &keep},
 			[]string{"--release-on-cancel=false", "--x=1", "--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=1s", "--identity=pod+uuid"},
 			"timing 15/10/2 → 5/3/1, identity pod → pod+uuid, releaseOnCancel true → false", "labctl operator set --timing=15/10/2 --identity=pod --release-on-cancel=true"},
+		{"protections and the answer to a loss", []string{"--guard-fence", "--x=1"}, Change{OnLoss: &rejoin, Guards: [guards]*bool{nil, &keep, nil, &keep}},
+			[]string{"--guard-fence=false", "--x=1", "--on-loss=rejoin", "--guard-deadline=false"},
+			"onLoss exit → rejoin, guard-deadline true → false, guard-fence true → false", "labctl operator set --on-loss=exit --guard-deadline=true --guard-fence=true"},
+		{"plain does not rejoin", []string{"--on-loss=rejoin"}, Change{Election: &plain}, []string{"--on-loss=exit", "--election=plain"},
+			"election guarded → plain, onLoss rejoin → exit", "labctl operator set --election=guarded --on-loss=rejoin"},
 		{"back to what labctl would not set", []string{"--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=5s", "--leader-elect-retry-period=1s"}, Change{Timing: &fast},
 			[]string{"--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=1s"},
 			"timing " + unsafe.String() + " → 5/3/1", "kubectl -n academy-build rollout undo deployment academy-operator"},
@@ -136,6 +142,16 @@ func TestSet_ArgumentsThatCannotBeReadAreLeftAlone(t *testing.T) {
 	_, err := Deployment{Client: client, Namespace: api.DefaultNamespace, Name: api.DefaultName}.Set(t.Context(), Change{Identity: &unique})
 	var problem *provider.Problem
 	if !errors.As(err, &problem) || problem.Hint != "kubectl -n academy-build edit deployment academy-operator" {
+		t.Errorf("got %v, want a problem with a hint", err)
+	}
+}
+
+func TestSet_PlainDoesNotRejoin(t *testing.T) {
+	client := fake.NewClientset(deployment("--election=plain"))
+	rejoin := api.OnLossRejoin
+	_, err := Deployment{Client: client, Namespace: api.DefaultNamespace, Name: api.DefaultName}.Set(t.Context(), Change{OnLoss: &rejoin})
+	var problem *provider.Problem
+	if !errors.As(err, &problem) || problem.Hint != "labctl operator set --election guarded --on-loss rejoin" {
 		t.Errorf("got %v, want a problem with a hint", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/operator/api"
 )
 
 // Deployment is the operator on one cluster.
@@ -124,6 +125,9 @@ func (d Deployment) Set(ctx context.Context, c Change) (Changed, error) {
 	done := Changed{Before: before, After: after, Differences: before.Differences(after)}
 	if len(done.Differences) == 0 {
 		return done, nil
+	}
+	if err := api.CheckLoss(after.Election, after.OnLoss); err != nil {
+		return done, &provider.Problem{Err: fmt.Errorf("%v", err), Hint: "labctl operator set --election guarded --on-loss " + after.OnLoss} // the error's own hint is one for the operator
 	}
 	if done.Patch, err = patchArgs(rewrite(operatorContainer(deployment).Args, before, after)); err != nil {
 		return done, err

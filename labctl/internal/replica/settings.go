@@ -20,6 +20,8 @@ type Settings struct {
 	Election        string     `json:"election"`
 	Identity        string     `json:"identity"`
 	ReleaseOnCancel bool       `json:"releaseOnCancel"`
+	OnLoss          string     `json:"onLoss"`
+	Guards          api.Guards `json:"guards"` // of the guarded election
 	LeaseName       string     `json:"leaseName"`
 }
 
@@ -34,7 +36,8 @@ func operatorContainer(d *appsv1.Deployment) *corev1.Container {
 
 // Default returns what the operator takes without arguments.
 func Default() Settings {
-	return Settings{Timing: api.Default(), Election: api.ElectionPlain, Identity: api.IdentityPod, ReleaseOnCancel: true, LeaseName: api.DefaultName}
+	return Settings{Timing: api.Default(), Election: api.DefaultElection, Identity: api.IdentityPod, ReleaseOnCancel: true,
+		OnLoss: api.OnLossExit, Guards: api.AllGuards(), LeaseName: api.DefaultName}
 }
 
 // settingsOf reads the operator's arguments; what is not given is what the operator itself takes.
@@ -61,6 +64,12 @@ func settingsOf(d *appsv1.Deployment) (Settings, error) {
 func (s *Settings) take(f argument, namespace string) error {
 	value := f.value
 	var err error
+	for _, g := range s.Guards.Each() {
+		if g.Flag == f.name {
+			*g.On, err = strconv.ParseBool(value)
+			return err
+		}
+	}
 	switch f.name {
 	case api.FlagLeaseDuration:
 		s.Timing.LeaseDuration, err = time.ParseDuration(value)
@@ -74,6 +83,8 @@ func (s *Settings) take(f argument, namespace string) error {
 		s.Identity = value
 	case api.FlagReleaseOnCancel:
 		s.ReleaseOnCancel, err = strconv.ParseBool(value)
+	case api.FlagOnLoss:
+		s.OnLoss = value
 	case api.FlagLeaseName:
 		s.LeaseName = value
 	case api.FlagLeaseNamespace:

@@ -19,6 +19,8 @@ type Target struct {
 	Cluster    provider.Cluster
 	// Signaler is nil where the provider can't signal processes.
 	Signaler provider.Signaler
+	// Killed is told at once that a process was reaped; nil where the node tells it.
+	Killed func(fault.Pod)
 }
 
 var _ fault.Target = Target{}
@@ -52,7 +54,9 @@ func (t Target) Kill(ctx context.Context, pod fault.Pod) error {
 		return fmt.Errorf("kill %s: %w: %w", pod.Name, fault.ErrGone, err)
 	case err != nil:
 		return fmt.Errorf("kill %s: %w", pod.Name, err)
-	default:
-		return nil
 	}
+	if t.Killed != nil {
+		t.Killed(pod)
+	}
+	return nil
 }

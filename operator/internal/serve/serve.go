@@ -66,6 +66,17 @@ func (s *Server) Shutdown() {
 	}
 }
 
+// Drain goes on answering everybody for a while, because Kubernetes takes a pod out of a Service's endpoints only some time
+// after it asked the pod to stop; then it takes no more calls and lets those under way finish, for limit at most.
+func (s *Server) Drain(accept, limit time.Duration) {
+	time.Sleep(accept)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		_ = s.http.Close()
+	}
+}
+
 // Handler returns the four endpoints.
 func Handler(cfg Config) http.Handler {
 	mux := http.NewServeMux()

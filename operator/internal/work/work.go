@@ -29,13 +29,21 @@ const (
 	requestTimeout = 5 * time.Second
 )
 
-// Config says what is worked on, as whom and with which clients. All fields are required.
+// Config says what is worked on, as whom and with which clients. All fields are required but those that say otherwise.
 type Config struct {
 	Namespace string // of the work objects
 	Identity  string // written into the holder annotation; must equal the candidate's
 
 	// LeaseNamespace and LeaseName are those of the Lease whose leaseTransitions is the fencing token.
 	LeaseNamespace, LeaseName string
+
+	// Token gives the fencing token of the leadership that a context belongs to; nil, or not ok: it is read from the Lease.
+	Token func(ctx context.Context) (number int64, ok bool)
+	// StampFirst puts the token on every work object before any other write, so that an older leader is refused from the
+	// first moment on, and not only where this one happens to have worked.
+	StampFirst bool
+	// Unfenced turns the fence off: no token is compared and no version, so the last writer wins.
+	Unfenced bool
 
 	ConfigMaps corev1.ConfigMapsGetter
 	Leases     coordinationv1.LeasesGetter
@@ -79,6 +87,9 @@ func (w *Worker) Lead(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() {
 		w.readTransition(t)
+		if w.cfg.StampFirst && !w.cfg.Unfenced {
+			w.stampAll(t)
+		}
 		w.writeQueued(t)
 	})
 
@@ -113,6 +124,12 @@ func (w *Worker) reconcile(t *term) {
 
 // readTransition learns the number of this term, the fencing token. Nothing is written before: the queue waits.
 func (w *Worker) readTransition(t *term) {
+	if w.cfg.Token != nil {
+		if number, ok := w.cfg.Token(t.ctx); ok {
+			t.transition.Store(&number)
+			return
+		}
+	}
 	for t.ctx.Err() == nil {
 		number, err := w.transition(t.ctx)
 		if err == nil {

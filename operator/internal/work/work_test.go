@@ -196,3 +196,71 @@ func TestWatch_KeepsNoData(t *testing.T) {
 		}
 	})
 }
+
+func TestLead_ANewLeaderStampsEveryObjectBeforeItWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "a", 3)
+		f.worker.cfg.StampFirst = true
+		f.worker.cfg.Token = func(context.Context) (int64, bool) { return 7, true }
+		f.leases.Set(hang) // the number is known, so nobody asks the Lease
+		f.create(t, "two")
+		f.create(t, "three")
+		synctest.Wait()
+		conflicts := 2
+		f.react("update", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if conflicts--; conflicts >= 0 {
+				f.stampBy(t, "two", "old", "6") // the old leader still writes; it stands first in a queue of its own
+			}
+			return false, nil, nil
+		})
+		stop := f.lead(t)
+		synctest.Wait()
+		for _, name := range []string{"one", "two", "three"} {
+			if got := f.object(t, name).Annotations[api.AnnotationTransition]; got != "7" {
+				t.Errorf("%s carries transition %q before the second tick, want 7", name, got)
+			}
+		}
+		if line := f.log.Last(api.MessageStamped); line["objects"] != 3.0 || line[api.KeyTransition] != 7.0 {
+			t.Errorf("got %v, want three objects stamped", line)
+		}
+		stop()
+	})
+}
+
+func TestLead_AnObjectThatCannotBeStampedHoldsUpNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "a", 3)
+		f.worker.cfg.StampFirst = true
+		f.create(t, "two")
+		synctest.Wait()
+		f.react("get", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			return action.(clienttesting.GetAction).GetName() == "one", nil, errors.New("broken")
+		})
+		stop := f.lead(t)
+		time.Sleep(time.Second)
+		if got := f.object(t, "two").Annotations[api.AnnotationTransition]; got != "3" {
+			t.Errorf("two carries transition %q, want 3", got)
+		}
+		stop()
+	})
+}
+
+func TestWrite_UnfencedTheLastWriterWins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "a", 3)
+		f.worker.cfg.Unfenced = true
+		f.stampBy(t, "one", "b", "4")
+		sent := ""
+		f.react("update", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			o := action.(clienttesting.UpdateAction).GetObject().(*core.ConfigMap)
+			sent = o.Annotations[api.AnnotationTransition] + " at version " + o.ResourceVersion
+			return true, o, nil
+		})
+		stop := f.lead(t)
+		time.Sleep(tick / 2)
+		if sent != "3 at version " {
+			t.Errorf("got a write of %q, want 3 without a precondition", sent)
+		}
+		stop()
+	})
+}

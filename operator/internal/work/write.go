@@ -3,11 +3,13 @@ package work
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -26,12 +28,26 @@ func (w *Worker) writeQueued(t *term) {
 		if shutdown {
 			return
 		}
-		w.write(t, key)
+		_ = w.write(t, key) // logged; the object has its turn again
 		t.queue.Done(key)
 	}
 }
 
-// write puts this term's stamp on one object, unless a later term has been there.
+// stampAll writes each work object once, in the order of their names. One that somebody else is writing is tried again; one
+// that can't be written for another reason is left to its turn, so that it does not hold up the rest.
+func (w *Worker) stampAll(t *term) {
+	keys := w.objects.GetStore().ListKeys()
+	slices.Sort(keys)
+	for _, key := range keys {
+		for apierrors.IsConflict(w.write(t, key)) && t.ctx.Err() == nil {
+		}
+	}
+	if t.ctx.Err() == nil {
+		w.cfg.Log.Info(api.MessageStamped, "objects", len(keys), api.KeyTransition, t.transition.Load())
+	}
+}
+
+// write puts this term's stamp on one object, unless a later term has been there. It returns what was logged already.
 //
 // Two things make the write safe beside another leader. The object is read first, and one that carries a higher
 // transition number is left alone: a leader that slept through its own end learns so here. And the Update names the
@@ -39,10 +55,10 @@ func (w *Worker) writeQueued(t *term) {
 //
 // The token is only as good as the Lease: a deleted Lease counts from 0 again, and its next leader is refused by the
 // stamps of the old count until they are removed.
-func (w *Worker) write(t *term, key string) {
+func (w *Worker) write(t *term, key string) error {
 	transition := t.transition.Load()
 	if transition == nil || t.ctx.Err() != nil {
-		return // the term has ended, perhaps before its number was known
+		return nil // the term has ended, perhaps before its number was known
 	}
 	ctx, cancel := context.WithTimeout(t.ctx, requestTimeout)
 	defer cancel()
@@ -52,21 +68,28 @@ func (w *Worker) write(t *term, key string) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
 		log.Error(api.MessageWriteFailed, api.KeyError, err.Error())
-		return
+		return err
 	}
 	object, err := w.cfg.ConfigMaps.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err == nil {
-		if reason := later(object, *transition); reason != "" {
+		if reason := later(object, *transition); reason != "" && !w.cfg.Unfenced {
 			log.Warn(api.MessageWriteRefused, api.KeyReason, reason, api.KeyHint, fmt.Sprintf(
 				"if the Lease was deleted: kubectl -n %s annotate configmap %s %s-", namespace, name, api.AnnotationTransition))
-			return
+			return nil
 		}
 		w.stamp(object, *transition, sequence)
+		if w.cfg.Unfenced {
+			object.ResourceVersion = ""
+		}
+		if t.ctx.Err() != nil { // the read may have taken long
+			return nil
+		}
 		_, err = w.cfg.ConfigMaps.ConfigMaps(namespace).Update(ctx, object, metav1.UpdateOptions{})
 	}
 	if err != nil && t.ctx.Err() == nil {
 		log.Warn(api.MessageWriteFailed, api.KeyError, err.Error())
 	}
+	return err
 }
 
 // The stamp tells terms apart, not leaders: where two terms have the same number, as 0 before and 0 after a fresh Lease

@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"academy.example/lab/operator/lease/election"
 	"academy.example/lab/operator/lease/election/electiontest"
 )
+
+var errRefused = errors.New("connection refused")
 
 const namespace, name = api.DefaultNamespace, api.DefaultName
 

@@ -36,18 +36,19 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		kind           string
+		kind, given    string
 		getenv         func(string) string
 		prefix, source string
 		random         bool
 	}{
-		{api.IdentityPod, env("POD_NAME", "op-1", "HOSTNAME", "host"), "op-1", "POD_NAME", false},
-		{api.IdentityPod, env("HOSTNAME", "host"), "host", "HOSTNAME", false},
-		{api.IdentityPod, env(), api.Program + "-", "random", true},
-		{api.IdentityPodUUID, env("POD_NAME", "op-1"), "op-1_", "POD_NAME", true},
+		{api.IdentityPod, "mine", env("POD_NAME", "op-1"), "mine", "--identity-name", false},
+		{api.IdentityPod, "", env("POD_NAME", "op-1", "HOSTNAME", "host"), "op-1", "POD_NAME", false},
+		{api.IdentityPod, "", env("HOSTNAME", "host"), "host", "HOSTNAME", false},
+		{api.IdentityPod, "", env(), api.Program + "-", "random", true},
+		{api.IdentityPodUUID, "", env("POD_NAME", "op-1"), "op-1_", "POD_NAME", true},
 	} {
-		one, source, err := election.Identity(c.kind, c.getenv)
-		two, _, _ := election.Identity(c.kind, c.getenv)
+		one, source, err := election.Identity(c.kind, c.given, c.getenv)
+		two, _, _ := election.Identity(c.kind, c.given, c.getenv)
 		if err != nil || source != c.source || !strings.HasPrefix(one, c.prefix) {
 			t.Errorf("%s: got %q from %s, %v, want %q from %s", c.kind, one, source, err, c.prefix, c.source)
 		}
@@ -55,7 +56,7 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("%s: got %q and %q from two processes, want them different: %t", c.kind, one, two, c.random)
 		}
 	}
-	if _, _, err := election.Identity("hostname", env()); err == nil || api.Problems(err)[0].Hint == "" {
+	if _, _, err := election.Identity("hostname", "", env()); err == nil || api.Problems(err)[0].Hint == "" {
 		t.Errorf("got %v for an unknown kind, want an error with a hint", err)
 	}
 }
