@@ -51,9 +51,9 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{name: Undisturbed, claim: "nothing but the fault decided, and all of it was seen", judge: notVoid},
-		{name: "configuration", claim: "the Lease and its renewals are those of the configured durations", judge: configured, concerns: ours},
+		{name: Configuration, claim: "the Lease and its renewals are those of the configured durations", judge: configured, concerns: ours},
 		{name: "class-expected", claim: "the Lease changed hands as the mode leads to", judge: classExpected, concerns: ours},
-		{name: "gap-in-band", claim: "the lock gap lies in the predicted range", judge: gapInBand},
+		{name: GapInBand, claim: "the lock gap lies in the predicted range", judge: gapInBand},
 		{name: "overlap-none", claim: "no two leaders worked at the same time", judge: overlapNone, concerns: ours},
 		{name: "transitions", claim: "leaseTransitions rose by one for each hand-over", judge: transitions},
 		{name: "terms-add-up", claim: "the requests on the Lease explain the lock gap", judge: termsAddUp, concerns: hasTerms, of: " whose requests were logged"},
@@ -69,6 +69,11 @@ func Run(cases []Case) []Check {
 		}
 	}
 	return append(checks, distributions(cases)...)
+}
+
+// Only is Run with the rules of these names alone.
+func Only(cases []Case, names ...string) []Check {
+	return slices.DeleteFunc(Run(cases), func(c Check) bool { return !slices.Contains(names, c.Name) })
 }
 
 // Overall is Fail if any check failed, else Unknown if any is, else Pass. No check at all is Unknown.
@@ -115,15 +120,24 @@ func (r rule) over(cases []Case) Check {
 	case out.Verdict == Pass:
 		out.Reason = fmt.Sprintf("%s, in %d of %d trials%s", r.claim, counted, counted, r.of)
 	default:
+		if more := len(reasons) - mostReasons; more > 0 {
+			reasons = append(reasons[:mostReasons:mostReasons], fmt.Sprintf("and %d more trials", more))
+		}
 		out.Reason = strings.Join(reasons, "; ")
 	}
 	return out
 }
 
+// mostReasons is how many trials are told one by one.
+const mostReasons = 8
+
 // Undisturbed is the name of the rule that void trials do not pass, and NoneCounts the reason of the others if all are void.
 const (
 	Undisturbed = "undisturbed"
 	NoneCounts  = "no trial counts"
+
+	Configuration = "configuration"
+	GapInBand     = "gap-in-band"
 )
 
 func notVoid(c Case) (Verdict, string) {
