@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func connect(p provider.Provider, cluster provider.Cluster, say func(string)) (*
 	}
 	return &Lab{
 		Provider: p, Cluster: cluster, Client: client, config: config, watcher: watcher, Say: say,
-		Deployment: replica.Deployment{Client: client, Namespace: api.DefaultNamespace, Name: api.DefaultName},
+		Deployment: replica.Deployment{Client: client, Namespace: cmp.Or(cluster.Namespace, api.DefaultNamespace), Name: api.DefaultName},
 	}, nil
 }
 
@@ -76,11 +77,17 @@ func Up(ctx context.Context, p provider.Provider, spec provider.Spec, manifests 
 	}
 	for tries := 1; ; tries++ {
 		l, err := bringUp(ctx, p, spec, manifests, replicas)
-		if err == nil || tries == 2 || !gone(ctx, p, spec.Name) {
+		if err == nil || tries == 2 || refused(err) || !gone(ctx, p, spec.Name) {
 			return l, err
 		}
 		spec.Progress("the lab ended while it was being completed; making it again")
 	}
+}
+
+// refused reports whether a lab can't be made, in contrast to one that has gone away.
+func refused(err error) bool {
+	var problem *provider.Problem
+	return errors.As(err, &problem) && !errors.Is(err, provider.ErrNoLab)
 }
 
 func bringUp(ctx context.Context, p provider.Provider, spec provider.Spec, manifests fs.FS, replicas int) (*Lab, error) {
@@ -93,7 +100,7 @@ func bringUp(ctx context.Context, p provider.Provider, spec provider.Spec, manif
 		return nil, err
 	}
 	l.Say("applying the operator's manifests")
-	if err := replica.Apply(ctx, l.config, manifests, replicas); err != nil {
+	if err := replica.Apply(ctx, l.config, manifests, replica.Wanted{Namespace: cluster.Namespace, Image: cluster.OperatorImage, Replicas: replicas}); err != nil {
 		return nil, err
 	}
 	return l, l.WaitLed(ctx)

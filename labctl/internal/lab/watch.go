@@ -71,6 +71,8 @@ type Watching struct {
 	Namespace, Lease string
 	// On takes each event, one at a time, and must not block.
 	On func(timeline.Event)
+	// Listed is called once all that was there at the beginning was handed on; it may be nil.
+	Listed func()
 }
 
 // Watch hands every event on until ctx ends, which is no error, or the lab is gone, which is.
@@ -89,6 +91,9 @@ func (l *Lab) Watch(ctx context.Context, w Watching) error {
 	defer func() { stop(); wait() }()
 	if err != nil {
 		return err
+	}
+	if w.Listed != nil {
+		w.Listed()
 	}
 	look := time.NewTicker(time.Second)
 	defer look.Stop()

@@ -59,7 +59,7 @@ func (t *logTails) follow(l life) {
 		if t.ctx.Err() != nil {
 			return
 		}
-		if !t.lives(l) {
+		if !t.lives(l) || err == nil && t.endsSoon(l) {
 			if err == nil {
 				t.emit(timeline.LogEnded, l, "")
 			} else {
@@ -100,6 +100,19 @@ func (t *logTails) lives(l life) bool {
 	}
 	return false
 }
+
+// endsSoon waits for the news that the container has ended: a stream that ends well is the first to know, and a kubelet
+// tells the API server up to a second later, when it looks at its containers the next time.
+func (t *logTails) endsSoon(l life) bool {
+	for deadline := time.Now().Add(newsLimit); time.Now().Before(deadline); {
+		if !pause(t.ctx, newsEvery) || !t.lives(l) {
+			return true
+		}
+	}
+	return false
+}
+
+const newsLimit, newsEvery = 2500 * time.Millisecond, 100 * time.Millisecond
 
 // askLimit bounds the question whether a container still runs.
 const askLimit = 5 * time.Second

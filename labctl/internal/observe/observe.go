@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -173,19 +174,20 @@ func (o *Observer) streams(ctx context.Context, running *sync.WaitGroup) []strea
 
 // teller is a stream that something else than the API server keeps.
 type teller struct {
-	what string
-	run  func(ctx context.Context, ready func()) error
+	what  string
+	whose string // stream it is
+	run   func(ctx context.Context, ready func()) error
 }
 
 func (o *Observer) tellers() []teller {
 	var tellers []teller
 	if o.config.Processes != nil {
 		on := func(kind timeline.Kind, p timeline.Process) { o.Emit(timeline.Event{Kind: kind, Process: &p}) }
-		tellers = append(tellers, teller{"processes", func(ctx context.Context, ready func()) error { return o.config.Processes(ctx, ready, on) }})
+		tellers = append(tellers, teller{"processes", "the node's", func(ctx context.Context, ready func()) error { return o.config.Processes(ctx, ready, on) }})
 	}
 	if o.config.Requests != nil {
 		on := func(r timeline.Request) { o.Emit(timeline.Event{Kind: timeline.LeaseRequest, Request: &r}) }
-		tellers = append(tellers, teller{"requests", func(ctx context.Context, ready func()) error { return o.config.Requests(ctx, ready, on) }})
+		tellers = append(tellers, teller{"requests", "the audit log's", func(ctx context.Context, ready func()) error { return o.config.Requests(ctx, ready, on) }})
 	}
 	return tellers
 }
@@ -210,13 +212,21 @@ func (o *Observer) listen(ctx context.Context, t teller, ready chan<- error) {
 		}
 		if announced && broken.IsZero() {
 			broken = time.Now()
-			o.Emit(timeline.Event{Kind: timeline.WatchHole, Note: fmt.Sprintf("%s: %v", t.what, err)})
+			o.Emit(timeline.Event{Kind: timeline.WatchHole, Note: fmt.Sprintf("%s: %s", t.what, ended(t, err))})
 		}
 		o.note(err)
 		if !pause(ctx, retryAfter) {
 			return
 		}
 	}
+}
+
+// ended says in words why a teller's stream is not there.
+func ended(t teller, err error) string {
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return t.whose + " stream ended; it is opened again"
+	}
+	return fmt.Sprintf("%s stream ended (%v); it is opened again", t.whose, err)
 }
 
 const retryAfter = 200 * time.Millisecond

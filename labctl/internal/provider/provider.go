@@ -37,8 +37,26 @@ type Spec struct {
 	PodStartLatency time.Duration
 	// Images maps names of further images, without tag, to the absolute paths of local programs that stand for them.
 	Images map[string]string
+	// NodeImage is the container image of a node, where nodes are containers; empty takes the provider's own.
+	NodeImage string
+	// Existing says which cluster is used, by the provider that makes none.
+	Existing Existing
 	// Progress is told what is being waited for, in a few words. It may be nil.
 	Progress func(string)
+}
+
+// Existing names a cluster that somebody else runs, and what of it is used.
+type Existing struct {
+	// Kubeconfig is a path; empty takes what kubectl would take.
+	Kubeconfig string
+	Context    string
+	// Namespace is where all of the lab goes; NamespaceGiven is whether it was named by the user.
+	Namespace      string
+	NamespaceGiven bool
+	// OperatorImage is what the cluster's nodes pull.
+	OperatorImage string
+	// Confirm is asked before a cluster that is not on this machine is changed for the first time; an error is a no.
+	Confirm func(question string) error
 }
 
 // Cluster is a running control plane.
@@ -51,6 +69,10 @@ type Cluster struct {
 	// PodStartLatency is how long the node waits before it starts a pod.
 	PodStartLatency time.Duration `json:"-"`
 	StateDir        string        `json:"stateDir"`
+	// Namespace is where the lab lives; "" for the one in the manifests, which the lab may make.
+	Namespace string `json:"-"`
+	// OperatorImage replaces the one in the manifests; "" keeps it.
+	OperatorImage string `json:"-"`
 	// SharedClock is whether the replicas, the node and the API server read this machine's clock.
 	SharedClock bool `json:"-"`
 	// Started is whether Up started it; false for one that was found running.
@@ -77,7 +99,7 @@ func ReadConfig(path string) (*rest.Config, error) {
 	return clientcmd.NewDefaultClientConfig(*file, nil).ClientConfig()
 }
 
-// Provider is a place to run. Extra abilities are extra interfaces: Signaler, ProcessWatcher, Auditor, NodeProber.
+// Provider is a place to run. Extra abilities are extra interfaces: Examiner, Signaler, ProcessWatcher, Auditor, NodeProber.
 type Provider interface {
 	// Name is the word that --provider takes.
 	Name() string
@@ -90,6 +112,22 @@ type Provider interface {
 	// Down ends the cluster and removes all of its state but the recorded runs; found is whether there was anything to
 	// remove. A cluster that is not there is no error. say is told what is waited for.
 	Down(ctx context.Context, name string, say func(string)) (found bool, err error)
+}
+
+// Finding is one thing that a provider needs of this machine.
+type Finding struct {
+	Name string // one word
+	Good string // what was found, if nothing is wrong
+	Err  error  // what is wrong, with a Problem's hint; nil if nothing is
+	// Making is whether it is needed to make a lab, and not by one that is up.
+	Making bool
+}
+
+// Examiner is a provider that can tell apart what it needs of this machine.
+type Examiner interface {
+	// Examine looks at one thing after the other, and stops where the next would be pointless. image is the node image to
+	// look for; empty takes the provider's own.
+	Examine(ctx context.Context, image string) []Finding
 }
 
 // Exit is the end of a process.

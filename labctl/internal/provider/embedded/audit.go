@@ -3,51 +3,15 @@ package embedded
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"time"
 
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/provider/audit"
 )
-
-// auditEvent is the part of an audit.k8s.io/v1 Event that is read.
-type auditEvent struct {
-	Stage string `json:"stage"`
-	Verb  string `json:"verb"`
-	User  struct {
-		Extra map[string][]string `json:"extra"`
-	} `json:"user"`
-	ObjectRef struct {
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-	} `json:"objectRef"`
-	ResponseStatus struct {
-		Code int `json:"code"`
-	} `json:"responseStatus"`
-	Received time.Time `json:"requestReceivedTimestamp"`
-	Staged   time.Time `json:"stageTimestamp"`
-}
-
-// The API server adds these to a user that came with a token bound to a pod.
-const (
-	extraPod    = "authentication.kubernetes.io/pod-name"
-	extraPodUID = "authentication.kubernetes.io/pod-uid"
-)
-
-func (e auditEvent) request() provider.LeaseRequest {
-	one := func(key string) string {
-		if values := e.User.Extra[key]; len(values) == 1 {
-			return values[0]
-		}
-		return ""
-	}
-	return provider.LeaseRequest{Namespace: e.ObjectRef.Namespace, Lease: e.ObjectRef.Name, Verb: e.Verb, Code: e.ResponseStatus.Code,
-		Pod: one(extraPod), PodUID: one(extraPodUID), Received: e.Received, Answered: e.Staged}
-}
 
 // WatchRequests follows the API server's audit log from its present end on.
 func (p Provider) WatchRequests(ctx context.Context, cluster provider.Cluster, ready func(), on func(provider.LeaseRequest)) error {
@@ -59,12 +23,12 @@ func (p Provider) WatchRequests(ctx context.Context, cluster provider.Cluster, r
 		return fmt.Errorf("lab %s keeps no audit log", cluster.Name)
 	}
 	return follow(ctx, r.AuditLog, ready, func(line []byte) error {
-		var e auditEvent
-		if err := json.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("read %s: %w", r.AuditLog, err)
+		request, finished, err := audit.Parse(line)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.AuditLog, err)
 		}
-		if e.Stage == "ResponseComplete" || e.ResponseStatus.Code == http.StatusUnauthorized { // which has no later stage
-			on(e.request())
+		if finished {
+			on(request)
 		}
 		return nil
 	})

@@ -13,45 +13,44 @@ import (
 	"time"
 
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/provider/home"
 )
 
 // Down ends the cluster and removes its state and its sockets. A cluster that is not there is no error.
-func (p Provider) Down(ctx context.Context, name string, say func(string)) (found bool, err error) {
-	where, err := newPaths(name)
+func (p Provider) Down(ctx context.Context, lab string, say func(string)) (found bool, err error) {
+	where, err := newPaths(lab)
 	if err != nil {
 		return false, err
 	}
-	if absent(where.state) && absent(where.sockets) {
+	if owner, err := where.home.Owner(); err != nil || owner != "" && owner != name {
+		return false, err
+	}
+	if home.Absent(where.state) && home.Absent(where.sockets) {
 		return false, nil
 	}
-	release, err := guardLab(ctx, where.guard, func() { say("another labctl is changing this lab; waiting for it") })
+	release, err := home.Guard(ctx, where.home.Lock, func() { say("another labctl is changing this lab; waiting for it") })
 	if err != nil {
 		return true, err
 	}
 	defer func() {
 		release()
-		os.Remove(filepath.Dir(where.state)) // stays if another lab lives in it
+		where.home.Leave()
 	}()
 	if err := stop(ctx, where); err != nil {
 		return true, err
 	}
 	for _, dir := range []string{where.state, where.sockets} {
-		if absent(dir) {
+		if home.Absent(dir) {
 			continue
 		}
-		if err := keepable(dir); err != nil {
-			return true, fmt.Errorf("remove lab %s: %w", name, err)
+		if err := home.Keepable(dir); err != nil {
+			return true, fmt.Errorf("remove lab %s: %w", lab, err)
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			return true, fmt.Errorf("remove lab %s: %w", name, err)
+			return true, fmt.Errorf("remove lab %s: %w", lab, err)
 		}
 	}
 	return true, nil
-}
-
-func absent(path string) bool {
-	_, err := os.Lstat(path)
-	return errors.Is(err, os.ErrNotExist)
 }
 
 // stop ends the supervisor, which ends its children and the pods, and waits for all of them. The supervisor holds a lock
@@ -62,7 +61,7 @@ func stop(ctx context.Context, where paths) error {
 	deadline := time.Now().Add(stopLimit)
 	signal := syscall.SIGTERM
 	for sent := false; ; {
-		running, err := locked(lock)
+		running, err := home.Locked(lock)
 		if err != nil {
 			return fmt.Errorf("look for the cluster: %w", err)
 		}
@@ -105,7 +104,7 @@ func supervisor(where paths, last record) int {
 
 // runsIn reports whether a process's command line has `run` and this state folder; true where that can't be found out.
 func runsIn(pid int, state string) bool {
-	if absent("/proc/self/cmdline") {
+	if home.Absent("/proc/self/cmdline") {
 		return true
 	}
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

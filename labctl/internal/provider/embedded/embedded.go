@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/provider/home"
 	"academy.example/lab/operator/api"
 )
 
@@ -45,13 +46,16 @@ var (
 	_ provider.NodeProber     = Provider{}
 )
 
+// name is the word that --provider takes.
+const name = "embedded"
+
 // Name is "embedded".
-func (Provider) Name() string { return "embedded" }
+func (Provider) Name() string { return name }
 
 // Available checks that both programs are there.
 func (p Provider) Available(context.Context) error {
-	for _, name := range []string{"academy-cluster", "academy-operator"} {
-		if _, err := p.program(name); err != nil {
+	for _, program := range []string{"academy-cluster", "academy-operator"} {
+		if _, err := p.program(program); err != nil {
 			return err
 		}
 	}
@@ -99,7 +103,7 @@ type record struct {
 
 func (r record) cluster(p paths) provider.Cluster {
 	return provider.Cluster{
-		Name: r.Name, Provider: "embedded", Server: r.Server, Kubeconfig: r.Kubeconfig, Kubernetes: r.Kubernetes,
+		Name: r.Name, Provider: name, Server: r.Server, Kubeconfig: r.Kubeconfig, Kubernetes: r.Kubernetes,
 		PodStartLatency: time.Duration(r.PodStartLatencySeconds * float64(time.Second)), StateDir: p.state, SharedClock: true,
 	}
 }
@@ -141,7 +145,7 @@ func (p Provider) Find(_ context.Context, name string) (provider.Cluster, error)
 	if err != nil {
 		return provider.Cluster{}, err
 	}
-	running, err := locked(filepath.Join(where.state, "lock"))
+	running, err := home.Locked(filepath.Join(where.state, "lock"))
 	if err != nil {
 		return provider.Cluster{}, fmt.Errorf("look for lab %s: %w", name, err)
 	}
@@ -172,13 +176,16 @@ func (p Provider) Up(ctx context.Context, spec provider.Spec) (provider.Cluster,
 	if err != nil {
 		return provider.Cluster{}, err
 	}
-	release, err := guardLab(ctx, where.guard, func() { say("another labctl is changing this lab; waiting for it") })
+	release, err := home.Guard(ctx, where.home.Lock, func() { say("another labctl is changing this lab; waiting for it") })
 	if err != nil {
 		return provider.Cluster{}, err
 	}
 	defer release()
+	if err := where.home.Claim(name); err != nil {
+		return provider.Cluster{}, err
+	}
 	for {
-		running, err := locked(filepath.Join(where.state, "lock"))
+		running, err := home.Locked(filepath.Join(where.state, "lock"))
 		if err != nil {
 			return provider.Cluster{}, fmt.Errorf("look for lab %s: %w", spec.Name, err)
 		}
@@ -218,7 +225,7 @@ func (p Provider) start(where paths, spec provider.Spec) (*process, error) {
 		return nil, err
 	}
 	for _, dir := range []string{where.state, where.sockets} {
-		if err := private(dir); err != nil {
+		if err := home.Private(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -289,7 +296,7 @@ func other(where paths, started *process) error {
 	if started != nil && !started.ended() {
 		return nil
 	}
-	running, err := locked(filepath.Join(where.state, "lock"))
+	running, err := home.Locked(filepath.Join(where.state, "lock"))
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for the cluster: %w", err)

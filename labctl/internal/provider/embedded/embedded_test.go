@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/provider/home"
 )
 
 // programs makes a folder with a shell script in place of each program.
@@ -52,7 +53,7 @@ func TestUp_AClusterThatGivesWayToAnotherIsNotReportedAsBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := private(where.state); err != nil {
+	if err := home.Private(where.state); err != nil {
 		t.Fatal(err)
 	}
 	lock, err := os.Create(filepath.Join(where.state, "lock"))
@@ -93,7 +94,7 @@ func TestUp_AnInterruptEndsWhatWasStarted(t *testing.T) {
 		_, err := p.Up(ctx, provider.Spec{Name: "lab"})
 		done <- err
 	}()
-	for absent(filepath.Join(where.state, "cluster.log.started")) && ctx.Err() == nil {
+	for home.Absent(filepath.Join(where.state, "cluster.log.started")) && ctx.Err() == nil {
 		select {
 		case err := <-done:
 			t.Fatalf("up ended by itself: %v", err)
@@ -104,10 +105,10 @@ func TestUp_AnInterruptEndsWhatWasStarted(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the cancellation", err)
 	}
-	if absent(mark) {
+	if home.Absent(mark) {
 		t.Error("the program that was started did not get SIGTERM")
 	}
-	if _, err := p.Down(t.Context(), "lab", func(string) {}); err != nil || !absent(where.state) || !absent(where.sockets) {
+	if _, err := p.Down(t.Context(), "lab", func(string) {}); err != nil || !home.Absent(where.state) || !home.Absent(where.sockets) {
 		t.Errorf("down afterwards: %v; something is left", err)
 	}
 }

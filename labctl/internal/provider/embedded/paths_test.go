@@ -1,15 +1,13 @@
 package embedded
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
-	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/provider/home"
 )
 
 func TestNewPaths_SocketsAreShortWhereverTheStateIs(t *testing.T) {
@@ -25,98 +23,6 @@ func TestNewPaths_SocketsAreShortWhereverTheStateIs(t *testing.T) {
 	other, err := newPaths("other")
 	if err != nil || other.sockets == p.sockets || other.state == p.state {
 		t.Errorf("two labs share %s or %s (%v)", p.sockets, p.state, err)
-	}
-}
-
-func TestNewPaths_ARelativeStateFolderIsRefused(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", "here")
-	var problem *provider.Problem
-	if _, err := newPaths("lab"); !errors.As(err, &problem) || problem.Hint == "" {
-		t.Errorf("got %v, want a problem with a hint", err)
-	}
-}
-
-func TestNewPaths_Names(t *testing.T) {
-	for _, name := range []string{"", "-a", "a-", "A", "a/b", "..", "a b", strings.Repeat("a", 33)} {
-		if _, err := newPaths(name); err == nil {
-			t.Errorf("the name %q was accepted", name)
-		}
-	}
-	for _, name := range []string{"a", "lab", "lab-2", strings.Repeat("a", 32)} {
-		if _, err := newPaths(name); err != nil {
-			t.Errorf("the name %q was refused: %v", name, err)
-		}
-	}
-}
-
-func TestPrivate(t *testing.T) {
-	dir := t.TempDir()
-	made := filepath.Join(dir, "x", "y")
-	if err := private(made); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("got %v, %v; want a folder of mode 700", info, err)
-	}
-	if err := private(made); err != nil {
-		t.Errorf("a second time: %v", err)
-	}
-	open := filepath.Join(dir, "open")
-	if err := os.Mkdir(open, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(made, link); err != nil {
-		t.Fatal(err)
-	}
-	for what, path := range map[string]string{"a folder open to others": open, "a link": link} {
-		var problem *provider.Problem
-		if err := private(path); !errors.As(err, &problem) || problem.Hint == "" {
-			t.Errorf("%s: got %v, want a problem with a hint", what, err)
-		}
-	}
-}
-
-func TestLocked(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lock")
-	if got, err := locked(file); got || err != nil {
-		t.Errorf("no file: got %t, %v", got, err)
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if got, err := locked(file); got || err != nil {
-		t.Errorf("not locked: got %t, %v", got, err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := locked(file); !got || err != nil {
-		t.Errorf("locked: got %t, %v", got, err)
-	}
-}
-
-func TestGuardLab_OneAtATimeAndNothingLeft(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "labctl", "lab.lock")
-	release, err := guardLab(t.Context(), file, func() { t.Error("the first had to wait") })
-	if err != nil {
-		t.Fatal(err)
-	}
-	waits, done := make(chan bool, 1), make(chan func())
-	go func() {
-		second, err := guardLab(t.Context(), file, func() { waits <- true })
-		if err != nil {
-			t.Error(err)
-		}
-		done <- second
-	}()
-	<-waits
-	release()
-	(<-done)()
-	if !absent(file) {
-		t.Errorf("%s is left", file)
 	}
 }
 
@@ -144,7 +50,7 @@ func TestReadRecord_AnotherSchemaIsNamed(t *testing.T) {
 }
 
 func TestSupervisor_AStrangerIsNeverNamed(t *testing.T) {
-	if absent("/proc/self/cmdline") {
+	if home.Absent("/proc/self/cmdline") {
 		t.Skip("this system does not tell command lines")
 	}
 	dir := t.TempDir()

@@ -1,0 +1,94 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/gap"
+	"academy.example/lab/labctl/internal/pairs"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
+)
+
+// PairOptions says which pairs are measured.
+type PairOptions struct {
+	Pairs int
+	// Mode is Kill or Graceful.
+	Mode fault.Mode
+	// Timing is what the pairs run with, and Claimed what the model is told.
+	Timing, Claimed api.Timing
+	Seed            uint64
+}
+
+// PairResult is what the pairs showed, and what the model says of it.
+type PairResult struct {
+	Trials    []timeline.Trial
+	Sample    gap.Sample
+	Predicted gap.Prediction
+	Checks    []check.Check
+	Verdict   check.Verdict
+}
+
+// slowShare is the share of RetryPeriod that a request may take before it distorts a trial.
+const slowShare = 0.25
+
+// Pairs measures many real candidates of client-go at once, in this process, on Leases of their own beside the operator's.
+func (l *Lab) Pairs(ctx context.Context, o PairOptions) (PairResult, error) {
+	var ended atomic.Int64
+	l.Say(fmt.Sprintf("%d pairs of candidates, each with a Lease and a connection of its own; this takes about %.0f s", o.Pairs, pairSeconds(o)))
+	measured, err := pairs.Run(ctx, pairs.Config{REST: l.config, Namespace: l.Deployment.Namespace, Timing: o.Timing, Release: o.Mode == fault.Graceful,
+		Pairs: o.Pairs, Seed: o.Seed, Done: func(pairs.Trial) {
+			if n := int(ended.Add(1)); n%max(1, o.Pairs/4) == 0 {
+				l.Say(fmt.Sprintf("%d of %d pairs measured", n, o.Pairs))
+			}
+		}})
+	if err != nil {
+		return PairResult{}, err
+	}
+	in := gap.Input{Timing: o.Claimed, Mode: o.Mode, Standbys: 1}
+	var result PairResult
+	var cases []check.Case
+	var gaps []float64
+	for _, m := range measured {
+		t := trialOf(m, o, in)
+		if t.Void == "" {
+			gaps = append(gaps, *t.LockGapSeconds)
+		}
+		result.Trials = append(result.Trials, t)
+		cases = append(cases, check.Case{Trial: t, Input: in})
+	}
+	result.Sample, result.Predicted = gap.Sum(gaps), gap.PredictClass(in, in.Class())
+	result.Checks = check.Only(cases, check.Undisturbed, check.Configuration, check.GapInBand, check.Distribution)
+	result.Verdict = check.Overall(result.Checks)
+	return result, nil
+}
+
+// pairSeconds is how long a run takes, as the model has it.
+func pairSeconds(o PairOptions) float64 {
+	retry := o.Timing.RetryPeriod.Seconds()
+	p := gap.Range(gap.Input{Timing: o.Timing, Mode: o.Mode, Standbys: 1}, gap.Input{Timing: o.Timing, Mode: o.Mode, Standbys: 1}.Class())
+	return 10*retry + p.MaxSeconds
+}
+
+// trialOf puts a pair's trial in the words of a record. What distorted it voids it: that is told, not averaged in.
+func trialOf(m pairs.Trial, o PairOptions, in gap.Input) timeline.Trial {
+	t := timeline.Trial{Mode: string(o.Mode), Class: in.Class(), Winner: timeline.Standby, PhaseSeconds: m.PhaseSeconds, Standbys: 1, WallT0: m.WallT0,
+		LeaseDurationSeconds: m.LeaseSeconds}
+	if m.RenewEverySeconds > 0 {
+		t.RenewEverySeconds = &m.RenewEverySeconds
+	}
+	switch slow := slowShare * o.Timing.RetryPeriod.Seconds(); {
+	case m.Err != nil:
+		t.Class, t.Winner, t.Void = timeline.Unknown, "", m.Err.Error()
+	case m.Refused > 0:
+		t.Void = fmt.Sprintf("the API server refused %d of its requests as too many", m.Refused)
+	case m.SlowestSeconds > slow:
+		t.Void = fmt.Sprintf("a request took %.2f s, more than a quarter of RetryPeriod", m.SlowestSeconds)
+	default:
+		t.LockGapSeconds = &m.GapSeconds
+	}
+	return t
+}

@@ -1,0 +1,95 @@
+package existing
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+
+	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/operator/api"
+)
+
+// killLimit bounds a kill: an exec that starts a process in the container, whose end is its answer.
+const killLimit = 10 * time.Second
+
+// Kill ends the operator's process through its own exit switch, by exec: nobody may send a signal here. The process ends at
+// that instruction, with no callback and no release, as it would of SIGKILL; its exit code is the switch's.
+func (p Provider) Kill(ctx context.Context, cluster provider.Cluster, podUID string) (provider.Exit, error) {
+	ctx, cancel := context.WithTimeout(ctx, killLimit)
+	defer cancel()
+	config, err := cluster.Config()
+	if err != nil {
+		return provider.Exit{}, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return provider.Exit{}, err
+	}
+	pods := client.CoreV1().Pods(cluster.Namespace)
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return provider.Exit{}, fmt.Errorf("look for pod %s: %w", podUID, err)
+	}
+	for _, pod := range list.Items {
+		if pod.UID == types.UID(podUID) {
+			return throw(ctx, config, client, &pod)
+		}
+	}
+	return provider.Exit{}, fmt.Errorf("kill pod %s: %w", podUID, provider.ErrNotRunning)
+}
+
+// throw runs the operator's exit command in the pod. The command returns when the process behind the switch has gone; the
+// container's end may cut the command's own stream off before it can say so.
+func throw(ctx context.Context, config *rest.Config, client kubernetes.Interface, pod *corev1.Pod) (provider.Exit, error) {
+	before := restarts(pod)
+	request := client.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Container: api.ContainerName, Command: []string{api.Program, api.ExitCommand}, Stdout: true, Stderr: true}, scheme.ParameterCodec)
+	executor, err := remotecommand.NewSPDYExecutor(config, "POST", request.URL())
+	if err != nil {
+		return provider.Exit{}, err
+	}
+	var said bytes.Buffer
+	ran := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: io.Discard, Stderr: &said})
+	if ran == nil {
+		return provider.Exit{ExitCode: api.ExitUnreleased}, nil
+	}
+	// It may have worked all the same: the pod tells.
+	for now, err := client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{}); err == nil && now.UID == pod.UID; now, err = client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{}) {
+		if restarts(now) > before || terminated(now) {
+			return provider.Exit{ExitCode: api.ExitUnreleased}, nil
+		}
+		select {
+		case <-ctx.Done():
+			return provider.Exit{}, fmt.Errorf("kill pod %s by exec: %w: %s", pod.Name, ran, strings.TrimSpace(said.String()))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return provider.Exit{}, fmt.Errorf("kill pod %s by exec: %w", pod.Name, ran)
+}
+
+func restarts(pod *corev1.Pod) (n int32) {
+	for _, s := range pod.Status.ContainerStatuses {
+		n += s.RestartCount
+	}
+	return n
+}
+
+func terminated(pod *corev1.Pod) bool {
+	for _, s := range pod.Status.ContainerStatuses {
+		if s.State.Terminated != nil {
+			return true
+		}
+	}
+	return false
+}
