@@ -1,0 +1,158 @@
+package exercise
+
+import (
+	"fmt"
+	"time"
+
+	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/exercise/recorded"
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/gap"
+	"academy.example/lab/labctl/internal/timeline"
+)
+
+// measured judges a question by the trials that were made since its predictions.
+func (j judge) measured(q Question) (check.Verdict, string, string) {
+	if missing := j.unpredicted(q); missing != "" {
+		return check.Fail, fmt.Sprintf("predict first: %s; a run made before the prediction does not count", missing), ""
+	}
+	good, spoiled := j.counted(q)
+	if len(good) >= q.Run.Trials {
+		if why, cite := j.shorter(q, good); why != "" {
+			return check.Fail, why, cite
+		}
+		return check.Pass, fmt.Sprintf("%s in %d of %d trials asked for", q.Run.String(), len(good), q.Run.Trials), good[0].Event()
+	}
+	for _, s := range spoiled {
+		if s.unknown {
+			return check.Unknown, "unknown (environment): " + s.why + "; do it again", s.trial.Cite()
+		}
+	}
+	since := j.since(q).Local().Format(time.TimeOnly)
+	if len(spoiled) > 0 {
+		last := spoiled[len(spoiled)-1]
+		return check.Fail, last.why, last.trial.Event()
+	}
+	if len(good) > 0 {
+		return check.Fail, fmt.Sprintf("%d of %d trials of mode %s that count", len(good), q.Run.Trials, q.Run.Mode), good[0].Cite()
+	}
+	return check.Fail, fmt.Sprintf("no trial of mode %s since %s", q.Run.Mode, since), ""
+}
+
+// String tells what is asked for, in a few words.
+func (w Want) String() string {
+	out := "mode " + w.Mode
+	if w.Class != "" {
+		out += ", class " + string(w.Class)
+	}
+	return out
+}
+
+// unpredicted is the id of a prediction about the question that is not made yet.
+func (j judge) unpredicted(q Question) string {
+	for _, p := range j.exercise.Questions {
+		if p.Kind == Prediction && p.Of == q.ID && j.entry.Predicted[p.ID].Value == "" {
+			return p.ID
+		}
+	}
+	return ""
+}
+
+// since is the moment from which trials count: the exercise was begun, and the predictions about them were made.
+func (j judge) since(q Question) time.Time {
+	from := j.entry.Started
+	for _, p := range j.exercise.Questions {
+		if at := j.entry.Predicted[p.ID].At; p.Kind == Prediction && p.Of == q.ID && at.After(from) {
+			from = at
+		}
+	}
+	return from
+}
+
+// spoiled is a trial of the right mode that does not count, and why. It is unknown if that was not the student's doing.
+type spoiled struct {
+	trial   recorded.Trial
+	why     string
+	unknown bool
+}
+
+// counted returns the trials that are as a measured question asks, and the other ones of its mode. What was run after the
+// exercise was passed is of another one.
+func (j judge) counted(q Question) (good []recorded.Trial, bad []spoiled) {
+	if j.unpredicted(q) != "" {
+		return nil, nil
+	}
+	from := j.since(q)
+	for _, t := range recorded.All(j.evidence.Runs) {
+		if t.Mode != q.Run.Mode || t.WallT0.Before(from) || j.entry.Passed != nil && t.WallT0.After(*j.entry.Passed) || t.Run.Foreign || !q.Run.settings(t) {
+			continue
+		}
+		if why, unknown := q.Run.differs(t); why != "" {
+			bad = append(bad, spoiled{t, why, unknown})
+			continue
+		}
+		good = append(good, t)
+	}
+	return good, bad
+}
+
+// settings reports whether the run was made with the settings that are asked for. One with others is of another question.
+func (w Want) settings(t recorded.Trial) bool {
+	release := t.Run.ReleaseOnCancel == nil || *t.Run.ReleaseOnCancel
+	return (w.Timing == "" || t.Run.Timing.String() == w.Timing) && (w.Identity == "" || string(t.Run.Identity) == w.Identity) &&
+		(w.ReleaseOnCancel == nil || release == *w.ReleaseOnCancel)
+}
+
+// differs says in what the trial is not as asked; empty if it is.
+func (w Want) differs(t recorded.Trial) (why string, unknown bool) {
+	rise, rose := t.Rise()
+	switch {
+	case len(t.Run.Edited) > 0:
+		return "the record of run " + t.Run.Name + " was changed after it was made: " + t.Run.Edited[0], false
+	case t.Void != "":
+		return t.Void, true
+	case t.Class == timeline.Unknown:
+		return "no new holder was seen", true
+	case w.Class != "" && t.Class != w.Class:
+		return fmt.Sprintf("the class is %s, asked for is %s", t.Class, w.Class), false
+	case w.Transitions != nil && !rose:
+		return "leaseTransitions was not seen", true
+	case w.Transitions != nil && rise != *w.Transitions:
+		return fmt.Sprintf("leaseTransitions rose by %d, asked for is %d", rise, *w.Transitions), false
+	case w.InBand && t.LockGapSeconds == nil:
+		return "the lock gap was not seen", true
+	case w.InBand && !band(t).Holds(*t.LockGapSeconds):
+		b := band(t)
+		return fmt.Sprintf("the lock gap of %.2f s is outside of %.1f … %.1f s", *t.LockGapSeconds, b.MinSeconds, b.MaxSeconds), false
+	}
+	return "", false
+}
+
+// band is the range that the model gives for the trial as it happened.
+func band(t recorded.Trial) gap.Prediction {
+	in := t.Run.Input(fault.Mode(t.Mode), t.Standbys)
+	if t.ReplacementStartSeconds != nil {
+		in.ReplacementStart = *t.ReplacementStartSeconds
+	}
+	return gap.Range(in, t.Class)
+}
+
+// shorter says that a trial's lock gap is not longer than each one of the other question; empty if all are.
+func (j judge) shorter(q Question, good []recorded.Trial) (why, cite string) {
+	if q.Run.LongerThan == "" {
+		return "", ""
+	}
+	other, _ := j.exercise.Question(q.Run.LongerThan)
+	others, _ := j.counted(other)
+	if len(others) == 0 {
+		return "there is nothing to compare with yet: " + other.ID, ""
+	}
+	for _, a := range good {
+		for _, b := range others {
+			if a.LockGapSeconds != nil && b.LockGapSeconds != nil && *a.LockGapSeconds <= *b.LockGapSeconds {
+				return fmt.Sprintf("the lock gap of %.2f s is not longer than that of %s, %.2f s", *a.LockGapSeconds, other.ID, *b.LockGapSeconds), a.Cite() + "; " + b.Cite()
+			}
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,188 @@
+package exercise
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"academy.example/lab/labctl/internal/checklist/plain"
+)
+
+// Progress is what one student has done in one lab. Its file is theirs to read and to edit.
+type Progress struct {
+	Format    int               `json:"format"`
+	Current   string            `json:"current,omitempty"` // the exercise that a command means if it names none
+	Exercises map[string]*Entry `json:"exercises,omitempty"`
+}
+
+// Entry is the progress in one exercise.
+type Entry struct {
+	Started time.Time `json:"started"`
+	// Answers are what the student typed, by the question's id.
+	Answers map[string]string `json:"answers,omitempty"`
+	// Predicted is when each prediction was written down: runs made before do not count.
+	Predicted map[string]Guess `json:"predicted,omitempty"`
+	// Seen are observations that a check has made.
+	Seen   map[string]Sight `json:"seen,omitempty"`
+	Hints  int              `json:"hints,omitempty"` // how many were shown
+	Passed *time.Time       `json:"passed,omitempty"`
+}
+
+// Guess is a prediction and when it was first read.
+type Guess struct {
+	Value string    `json:"value"`
+	At    time.Time `json:"at"`
+}
+
+// Sight is an observation that was made, and when.
+type Sight struct {
+	At  time.Time `json:"at"`
+	Lab string    `json:"lab"` // in one line
+}
+
+// head is the first line of the file.
+const head = "# What was done of the exercises. Answers may be edited here; times and sights are labctl's.\n"
+
+// ReadProgress reads the file; a missing one is empty progress.
+func ReadProgress(file string) (*Progress, error) {
+	p := &Progress{Format: Format, Exercises: map[string]*Entry{}}
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := plain.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if err := yaml.UnmarshalStrict([]byte(strings.Join(text.Lines, "\n")), p); err != nil {
+		return nil, fmt.Errorf("%s can't be read: %w", file, err)
+	}
+	if p.Format != Format {
+		return nil, fmt.Errorf("%s is of format %d; this labctl reads format %d", file, p.Format, Format)
+	}
+	if p.Exercises == nil {
+		p.Exercises = map[string]*Entry{}
+	}
+	for name, e := range p.Exercises {
+		if e == nil {
+			delete(p.Exercises, name)
+		}
+	}
+	return p, nil
+}
+
+// Write replaces the file by rename.
+func (p *Progress) Write(file string) error {
+	data, err := yaml.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("write the progress: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("write the progress: %w", err)
+	}
+	if err := os.WriteFile(file+".new", append([]byte(head), data...), 0o600); err != nil {
+		return fmt.Errorf("write the progress: %w", err)
+	}
+	return os.Rename(file+".new", file)
+}
+
+// Start begins an exercise, or goes on with one that was begun, and makes it the current one.
+func (p *Progress) Start(e Exercise, now time.Time) (entry *Entry, resumed bool) {
+	p.Current = e.Name
+	entry, resumed = p.Exercises[e.Name]
+	if !resumed {
+		entry = &Entry{Started: now.UTC().Truncate(time.Millisecond)}
+		p.Exercises[e.Name] = entry
+	}
+	return entry, resumed
+}
+
+// Reset forgets what was done of an exercise.
+func (p *Progress) Reset(e Exercise) { delete(p.Exercises, e.Name) }
+
+// Next returns the exercise to go on with: the current one until it is passed, then the first that is not.
+func (p *Progress) Next(all []Exercise) (Exercise, bool) {
+	if e, ok := Find(all, p.Current); ok && p.Current != "" && !p.passed(e) {
+		return e, true
+	}
+	for _, e := range all {
+		if !p.passed(e) {
+			return e, true
+		}
+	}
+	return Exercise{}, false
+}
+
+func (p *Progress) passed(e Exercise) bool {
+	entry := p.Exercises[e.Name]
+	return entry != nil && entry.Passed != nil
+}
+
+// State tells an exercise's progress in a word or two.
+func (p *Progress) State(e Exercise) string {
+	switch entry := p.Exercises[e.Name]; {
+	case entry == nil:
+		return "-"
+	case entry.Passed != nil:
+		return "passed"
+	default:
+		return "begun"
+	}
+}
+
+// Answer notes an answer. The error says why it can't be one.
+func (n *Entry) Answer(q Question, value string, now time.Time) error {
+	value = strings.TrimSpace(value)
+	if !q.Answered() {
+		return fmt.Errorf("%s is not answered in words: %s", q.ID, q.Ask)
+	}
+	if err := q.readable(value); err != nil {
+		return err
+	}
+	if n.Answers == nil {
+		n.Answers = map[string]string{}
+	}
+	n.Answers[q.ID] = value
+	n.note(q, now)
+	return nil
+}
+
+// readable reports whether a value is of the kind that the question takes.
+func (q Question) readable(value string) error {
+	_, option := q.Options[letter(value)]
+	switch {
+	case value == "":
+		return fmt.Errorf("%s is empty", q.ID)
+	case len(q.Options) > 0 && !option:
+		return fmt.Errorf("%s: %q is none of the options %s", q.ID, value, strings.Join(letters(q.Options), ", "))
+	case q.Kind == Prediction && len(q.Options) == 0, q.Kind == Reading:
+		if _, err := plain.ParseNumber(value); err != nil {
+			return fmt.Errorf("%s: %w", q.ID, err)
+		}
+	}
+	return nil
+}
+
+// letter is the option that was meant: "B", "b)" and `"b"` are b.
+func letter(value string) string { return strings.ToLower(strings.Trim(plain.Typed(value), `"').( `)) }
+
+// note keeps when a prediction was first read in its present words.
+func (n *Entry) note(q Question, now time.Time) {
+	value := n.Answers[q.ID]
+	if q.Kind != Prediction || value == "" || n.Predicted[q.ID].Value == value {
+		return
+	}
+	if n.Predicted == nil {
+		n.Predicted = map[string]Guess{}
+	}
+	n.Predicted[q.ID] = Guess{Value: value, At: now.UTC().Truncate(time.Millisecond)}
+}
