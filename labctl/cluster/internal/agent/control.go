@@ -124,6 +124,11 @@ func (n *node) serveSignal(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "unknown signal: SIGKILL, SIGTERM, SIGSTOP and SIGCONT can be sent", http.StatusBadRequest)
 		return
 	}
+	lasts, err := stopLasts(sig, r.URL.Query().Get("lasts"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	worker := n.worker(r.PathValue("uid"))
 	if worker == nil {
 		http.Error(w, "no such pod on this node", http.StatusNotFound)
@@ -141,6 +146,9 @@ func (n *node) serveSignal(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	if lasts > 0 {
+		time.AfterFunc(lasts, func() { _ = proc.Signal(unix.SIGCONT) }) // it may have ended meanwhile
+	}
 	answer := map[string]any{"pid": proc.PID(), "exited": false}
 	if r.URL.Query().Get("wait") == "true" {
 		select {
@@ -153,6 +161,23 @@ func (n *node) serveSignal(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	reply(w, answer)
+}
+
+// stopLasts reads after how long a stopped process goes on by itself: it is for SIGSTOP alone, and at most as long as a cut.
+func stopLasts(sig syscall.Signal, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	lasts, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return 0, err
+	case sig != unix.SIGSTOP:
+		return 0, errors.New("lasts is for SIGSTOP")
+	case lasts <= 0 || lasts > relay.LongestCut:
+		return 0, fmt.Errorf("a stop lasts more than 0 and at most %s, not %s", relay.LongestCut, lasts)
+	}
+	return lasts, nil
 }
 
 // serveNetwork disturbs one pod's way to the API server: mode is open, blackhole or refuse, lasts a duration after which a cut

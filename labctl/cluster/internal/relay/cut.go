@@ -15,7 +15,7 @@ type Mode string
 const (
 	Open      Mode = "open"
 	BlackHole Mode = "blackhole" // nothing arrives, in either direction; connections stay as they are
-	Refuse    Mode = "refuse"    // connections are reset, and so are new ones
+	Refuse    Mode = "refuse"    // connections are reset, and new ones refused
 )
 
 // LongestCut bounds a cut, so that one whose maker has died does not stay.
@@ -33,8 +33,7 @@ func (r *Relay) Set(mode Mode, lasts time.Duration) error {
 	default:
 		return fmt.Errorf("unknown mode %q: %s, %s and %s are known", mode, Open, BlackHole, Refuse)
 	}
-	r.network.set(mode, lasts)
-	return nil
+	return r.network.set(mode, lasts)
 }
 
 // network is the state of a Relay and the connections it may have to reset.
@@ -44,22 +43,23 @@ type network struct {
 	changed chan struct{} // closed by the next set
 	end     *time.Timer   // opens the network again; nil while it is open
 	conns   map[net.Conn]bool
+	door    func(Mode) error // told of each change
 }
 
 func newNetwork() network {
 	return network{mode: Open, changed: make(chan struct{}), conns: map[net.Conn]bool{}}
 }
 
-func (n *network) set(mode Mode, lasts time.Duration) {
+func (n *network) set(mode Mode, lasts time.Duration) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.end != nil {
 		n.end.Stop()
 		n.end = nil
 	}
-	n.change(mode)
+	err := n.change(mode)
 	if mode == Open {
-		return
+		return err
 	}
 	var end *time.Timer
 	end = time.AfterFunc(lasts, func() {
@@ -67,22 +67,25 @@ func (n *network) set(mode Mode, lasts time.Duration) {
 		defer n.mu.Unlock()
 		if n.end == end { // no later cut has taken its place
 			n.end = nil
-			n.change(Open)
+			_ = n.change(Open) // the pod finds out
 		}
 	})
 	n.end = end
+	return err
 }
 
 // change is called with the lock held.
-func (n *network) change(mode Mode) {
+func (n *network) change(mode Mode) error {
 	n.mode = mode
 	close(n.changed)
 	n.changed = make(chan struct{})
+	err := n.door(mode)
 	if mode == Refuse {
 		for conn := range n.conns {
 			reset(conn)
 		}
 	}
+	return err
 }
 
 // open takes a new connection in, unless connections are refused.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -129,4 +130,28 @@ func TestClose_EndsABlackHole(t *testing.T) {
 	_, _ = conn.Write([]byte("x"))
 	time.Sleep(10 * time.Millisecond)
 	r.Close() // must return
+}
+
+// While it refuses, the port belongs to the relay and the system refuses: as where nobody listens.
+func TestRefuse_IsTheSystemsRefusal(t *testing.T) {
+	r := start(t, parrot(t))
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(r.Port()))
+	for range 3 {
+		if err := r.Set(Refuse, LongestCut); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := net.DialTimeout("tcp4", address, time.Second); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("a new connection: got %v, want a refusal", err)
+		}
+		if other, err := net.Listen("tcp4", address); err == nil {
+			_ = other.Close()
+			t.Error("another program could take the port")
+		}
+		if err := r.Set(Open, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := talk(dial(t, r), time.Second); err != nil {
+			t.Errorf("after it: %v", err)
+		}
+	}
 }

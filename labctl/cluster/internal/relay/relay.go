@@ -12,7 +12,7 @@ import (
 
 // Relay listens on a free port of 127.0.0.1 and passes bytes to and from one upstream address.
 type Relay struct {
-	listener net.Listener
+	door     *door
 	upstream string
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -22,29 +22,43 @@ type Relay struct {
 
 // Listen starts a relay to upstream (host:port); Close ends it.
 func Listen(upstream string) (*Relay, error) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	door, err := openDoor()
 	if err != nil {
 		return nil, fmt.Errorf("start relay to %s: %w", upstream, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &Relay{listener: listener, upstream: upstream, ctx: ctx, cancel: cancel, network: newNetwork()}
-	r.wg.Go(r.accept)
+	r := &Relay{door: door, upstream: upstream, ctx: ctx, cancel: cancel, network: newNetwork()}
+	r.network.door = r.swing
+	listener := door.listener
+	r.wg.Go(func() { r.accept(listener) })
 	return r, nil
 }
 
 // Port is the port on 127.0.0.1 that the pod uses as its API server.
-func (r *Relay) Port() int { return r.listener.Addr().(*net.TCPAddr).Port }
+func (r *Relay) Port() int { return r.door.port }
 
 // Close ends the listener and every connection, and waits for them.
 func (r *Relay) Close() {
 	r.cancel()
-	_ = r.listener.Close() // accept returns either way
+	r.door.close()
 	r.wg.Wait()
 }
 
-func (r *Relay) accept() {
+// swing shuts the door while connections are refused.
+func (r *Relay) swing(mode Mode) error {
+	if mode == Refuse {
+		return r.door.shut()
+	}
+	listener, err := r.door.reopen()
+	if listener != nil {
+		r.wg.Go(func() { r.accept(listener) })
+	}
+	return err
+}
+
+func (r *Relay) accept(listener net.Listener) {
 	for {
-		conn, err := r.listener.Accept()
+		conn, err := listener.Accept()
 		if err != nil {
 			return
 		}
