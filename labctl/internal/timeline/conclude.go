@@ -1,8 +1,9 @@
 package timeline
 
 import (
-	"math"
 	"slices"
+
+	"academy.example/lab/operator/api"
 )
 
 // conclude looks for what spoils the trial, names the class and the winner, and subtracts.
@@ -109,20 +110,51 @@ func (m *measurer) winner() Winner {
 	}
 }
 
-// overlap is the longest time that the old leader was seen to work after the new one began: by their log times, and
-// by the arrival of their writes. That it was none is known only if its log was read to the end, which its container's is.
+// overlap is how long the old leader was seen to work after the new one began: by its log's times, or by the arrival of its
+// writes, whichever is longer. That it was none is known only if its log was read to the end, which its container's is.
 func (m *measurer) overlap() *float64 {
 	longest := 0.0
-	if begun, ok := m.workLogs[m.takeover.Holder]; ok && !m.oldLog.IsZero() {
-		longest = max(longest, m.oldLog.Sub(begun).Seconds())
+	if begun, ok := m.workLogs[m.takeover.Holder]; ok {
+		var instants []float64
+		for _, at := range m.oldLogs {
+			instants = append(instants, at.Sub(begun).Seconds())
+		}
+		longest = acting(instants)
 	}
-	if begun, ok := m.works[m.takeover.Holder]; ok && m.oldWrite > 0 && m.takeover.Holder != m.before.Holder {
-		longest = max(longest, m.oldWrite-begun.at)
+	if begun, ok := m.works[m.takeover.Holder]; ok && m.takeover.Holder != m.before.Holder {
+		var instants []float64
+		for _, at := range m.oldWrites {
+			instants = append(instants, at-begun.at)
+		}
+		longest = max(longest, acting(instants))
 	}
-	longest = math.Max(0, round(longest))
+	longest = round(longest)
 	_, works := m.workLogs[m.takeover.Holder]
 	if longest == 0 && (!works || !m.oldLogEnds || m.oldLogHole) {
 		return nil
 	}
 	return &longest
+}
+
+// workPause is the longest pause between two ticks of a leader that works without a break, in seconds: several ticks, since a
+// busy machine loses some.
+const workPause = 0.5
+
+// acting is how long a leader worked after the instant 0, from the instants of its work in order: a pause, as of a process
+// that was stopped, is not counted. Work that is seen only once counts as one tick.
+func acting(instants []float64) float64 {
+	sum, seen := 0.0, false
+	for i, at := range instants {
+		if at <= 0 {
+			continue
+		}
+		seen = true
+		if i > 0 && at-instants[i-1] <= workPause {
+			sum += at - max(0, instants[i-1])
+		}
+	}
+	if seen {
+		return max(sum, api.WorkTick.Seconds())
+	}
+	return 0
 }

@@ -154,6 +154,8 @@ type Fault struct {
 	PhaseSeconds float64 `json:"phaseSeconds"`
 	// RetryPeriodSeconds is the operator's, to tell a standby that stands still; 0 if it is not known.
 	RetryPeriodSeconds float64 `json:"retryPeriodSeconds,omitempty"`
+	// Silences is whether the holder lives on, unheard: then T3 is when that began.
+	Silences bool `json:"silences,omitempty"`
 	// SharedClock is whether the replicas, the node and the API server read the same clock as the observer.
 	SharedClock bool `json:"sharedClock"`
 	// Foreign is whether the operator is not the lab's: its logs say nothing that is understood.

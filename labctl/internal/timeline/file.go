@@ -3,8 +3,10 @@ package timeline
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 )
 
@@ -52,9 +54,11 @@ func Read(in io.Reader) ([]Event, error) {
 	return events, nil
 }
 
-// Each hands on the events of a timeline one by one, as Read would return them; a long one need not fit into memory.
+// Each hands on the events of a timeline one by one, as Read would return them; a long one need not fit into memory. A time
+// out of range, and one that runs backwards, is an error: no figure could be told from it.
 func Each(in io.Reader, on func(Event)) error {
 	var broken error
+	latest := 0.0
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(make([]byte, 64<<10), 4<<20)
 	for n := 1; scanner.Scan(); n++ {
@@ -64,18 +68,60 @@ func Each(in io.Reader, on func(Event)) error {
 		var e Event
 		err := json.Unmarshal(scanner.Bytes(), &e)
 		if err == nil {
-			err = e.complete()
+			err = e.sound(latest)
 		}
 		if err != nil {
 			broken = fmt.Errorf("timeline line %d: %w", n, err)
 			continue
 		}
+		latest = max(latest, e.Seconds)
 		on(e)
 	}
 	if err := scanner.Err(); err != nil {
 		return fmt.Errorf("read timeline: %w", err)
 	}
+	if cut := new(json.SyntaxError); broken != nil && !errors.As(broken, &cut) {
+		return broken // the last line is whole, and wrong
+	}
 	return nil
+}
+
+// Limits of what an event says: a run is no longer than a year, and what several watchers stamp comes no more than this out
+// of its order.
+const (
+	mostSeconds  = 366 * 24 * 60 * 60
+	mostBack     = 5.0
+	mostDuration = math.MaxInt32 // of what the API has in seconds
+	mostNumber   = 1_000_000     // of trials and lanes
+)
+
+// sound reports what is wrong with an event that follows one of second latest.
+func (e Event) sound(latest float64) error {
+	wrong := func(what string, value any) error { return fmt.Errorf("%s %v", what, value) }
+	outside := func(v float64, most float64) bool { return v < 0 || v > most }
+	switch {
+	case e.Kind == "":
+		return errors.New("an event without a kind")
+	case outside(e.Seconds, mostSeconds):
+		return wrong("t is out of range:", e.Seconds)
+	case e.Seconds < latest-mostBack:
+		return wrong(fmt.Sprintf("t runs backwards, from %.3f to", latest), e.Seconds)
+	case outside(e.HoleSeconds, mostSeconds):
+		return wrong("holeSeconds is out of range:", e.HoleSeconds)
+	case outside(float64(e.Trial), mostNumber):
+		return wrong("trial is out of range:", e.Trial)
+	case outside(float64(e.Lane), mostNumber):
+		return wrong("lane is out of range:", e.Lane)
+	case e.Lease != nil && outside(float64(e.Lease.LeaseDurationSeconds), mostDuration):
+		return wrong("leaseDurationSeconds is out of range:", e.Lease.LeaseDurationSeconds)
+	case e.Retry != nil && outside(e.Retry.NextSeconds, mostSeconds):
+		return wrong("nextSeconds is out of range:", e.Retry.NextSeconds)
+	case e.Fault != nil && outside(e.Fault.PhaseSeconds, mostSeconds):
+		return wrong("phaseSeconds is out of range:", e.Fault.PhaseSeconds)
+	case e.Fault != nil && outside(e.Fault.RetryPeriodSeconds, mostSeconds):
+		return wrong("retryPeriodSeconds is out of range:", e.Fault.RetryPeriodSeconds)
+	}
+	return e.complete()
 }
 
 // complete reports a missing part, so that whoever reads a timeline may rely on what belongs to a kind.

@@ -34,7 +34,7 @@ func TestRead_ALastLineCutShortIsDropped(t *testing.T) {
 }
 
 func TestRead_ABrokenLineInTheMiddleIsNamed(t *testing.T) {
-	_, err := Read(strings.NewReader("{\"t\":1}\nnonsense\n{\"t\":2}\n"))
+	_, err := Read(strings.NewReader(`{"t":1,"kind":"run-started"}` + "\nnonsense\n" + `{"t":2,"kind":"run-ended"}` + "\n"))
 	if err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("got error %v, want one that names line 2", err)
 	}
@@ -69,5 +69,32 @@ func TestRead_AnEventWithoutItsPartIsNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "line 1: an event of kind "+string(kind)+" without what belongs to it") {
 			t.Errorf("%s: got error %v", kind, err)
 		}
+	}
+}
+
+// What no run can have written is refused with its line, also as the last one: a figure told from it would be nonsense.
+func TestRead_WhatCantBeIsNamed(t *testing.T) {
+	begin := `{"t":20,"kind":"run-started"}` + "\n"
+	for line, want := range map[string]string{
+		`null`:                                 "an event without a kind",
+		`{"t":21}`:                             "an event without a kind",
+		`{"t":1e300,"kind":"run-ended"}`:       "t is out of range: 1e+300",
+		`{"t":-1,"kind":"run-ended"}`:          "t is out of range: -1",
+		`{"t":3.68,"kind":"run-ended"}`:        "t runs backwards, from 20.000 to 3.68",
+		`{"t":21,"kind":"x","trial":-1}`:       "trial is out of range: -1",
+		`{"t":21,"kind":"x","lane":1e7}`:       "lane",
+		`{"t":21,"kind":"x","holeSeconds":-2}`: "holeSeconds is out of range: -2",
+		`{"t":21,"kind":"lease","lease":{"leaseDurationSeconds":-15}}`:       "leaseDurationSeconds is out of range: -15",
+		`{"t":21,"kind":"server-away","retry":{"nextSeconds":1e300}}`:        "nextSeconds is out of range: 1e+300",
+		`{"t":21,"kind":"fault-issued","fault":{"retryPeriodSeconds":1e12}}`: "retryPeriodSeconds is out of range: 1e+12",
+		`{"t":21,"kind":"fault-issued","fault":{"phaseSeconds":-1}}`:         "phaseSeconds is out of range: -1",
+	} {
+		_, err := Read(strings.NewReader(begin + line + "\n"))
+		if err == nil || !strings.Contains(err.Error(), "line 2: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want line 2 and %q", line, err, want)
+		}
+	}
+	if _, err := Read(strings.NewReader(begin + `{"t":19.9,"kind":"run-ended"}`)); err != nil {
+		t.Errorf("what several watchers stamp is a little out of order: %v", err)
 	}
 }

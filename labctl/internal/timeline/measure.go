@@ -95,8 +95,8 @@ type measurer struct {
 	holes     []Event
 
 	renewals   []time.Time // of the holder before the fault, as it wrote them
-	oldLog     time.Time   // the old leader's last reconcile, by its own clock
-	oldWrite   float64     // arrival of the old leader's last write
+	oldLogs    []time.Time // the old leader's reconciles, by its own clock: the last before the fault, and those after it
+	oldWrites  []float64   // arrivals of the old leader's writes after the fault
 	oldLogEnds bool        // its log was read to the end
 	oldLogHole bool
 }
@@ -122,6 +122,9 @@ func (m *measurer) walk() {
 		case FaultAccepted:
 			m.accepted = true
 			m.set(T1, e, SourceCommand, time.Time{})
+			if m.fault.Silences {
+				m.set(T3, e, SourceCommand, time.Time{})
+			}
 		case ProcessGone, ProcessUp:
 			m.process(e)
 		case PodSeen, PodGone:
@@ -177,8 +180,8 @@ func (m *measurer) process(e Event) {
 
 // restart forgets what the target's earlier process did: what follows is another process's.
 func (m *measurer) restart() {
-	if m.restarted {
-		return
+	if m.restarted || m.takeover != nil && m.takeover.Holder != m.before.Holder {
+		return // what follows a takeover by another one is that one's
 	}
 	m.restarted = true
 	clear(m.leads)
@@ -327,7 +330,7 @@ func (m *measurer) work(e Event) {
 	}
 	first(m.works, e.Work.Holder, m.sight(e, SourceWork, e.Work.At))
 	if m.before != nil && e.Work.Holder == m.before.Holder && !m.restarted {
-		m.oldWrite = e.Seconds
+		m.oldWrites = append(m.oldWrites, e.Seconds)
 	}
 }
 
@@ -384,8 +387,8 @@ func (m *measurer) oldLine(e Event) {
 		m.oldLogHole = true
 	case e.Kind == LogEnded:
 		m.oldLogEnds = true
-	case e.Log.Message == api.MessageReconcile && m.logTime(e).After(m.oldLog):
-		m.oldLog = m.logTime(e)
+	case e.Log.Message == api.MessageReconcile:
+		m.oldLogs = append(m.oldLogs, m.logTime(e))
 	case e.Log.Message == api.MessageSignal:
 		m.set(T2, e, SourceLog, e.Log.Time)
 	}
