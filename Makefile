@@ -12,11 +12,14 @@ VERSION    := k8s.io/component-base/version
 LINK       := -s -w
 LINK_KUBE  := $(LINK) -X $(VERSION).gitVersion=v$(KUBERNETES) -X $(VERSION).gitMajor=1 -X $(VERSION).gitMinor=37 -X $(VERSION).gitTreeState=clean
 PROVIDER   ?= auto
+NODE_IMAGE ?=
 TIMING     ?= default
 V          ?=
+HOST        = $(shell go env GOHOSTOS)/$(shell go env GOHOSTARCH)
+PLATFORMS  ?= $(HOST)
 
 help: ## print this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 failover: lab-up ## the main job: a control plane, two replicas, three failovers timed, one table
 	@bin/labctl failover --mode graceful,force-delete,kill --timing $(TIMING)
@@ -37,7 +40,7 @@ cluster: tools
 	  awk '/^[A-Za-z0-9._~\/-]+$$/ {if (++n % 100 == 0) printf "  %d packages compiled\n", n; next} {print}'; done
 
 lab-up: build ## make the lab and leave it running
-	@bin/labctl up --provider $(PROVIDER)
+	@bin/labctl up --provider $(PROVIDER) $(if $(NODE_IMAGE),--image $(NODE_IMAGE))
 
 lab-down: ## remove the lab
 	@if test -x bin/labctl; then bin/labctl down; else echo "bin/labctl is not built: no lab was looked for (make tools lab-down does)"; fi
@@ -48,6 +51,13 @@ watch: lab-up ## follow the Lease live: every renewal, release and takeover
 test: build ## run every test of both modules; V=-v shows each
 	go test $(V) ./...
 	cd labctl/cluster && go test $(V) ./...
+
+e2e-kind: tools ## the suite and the faults on a real kubelet; needs Docker and a node image (LABCTL_KIND_IMAGE=…)
+	@LABCTL_E2E_KIND=1 go test ./labctl/internal/provider/kind -run TestConformance -count=1 -v -timeout 20m | \
+	  grep -E 'figure:|skipped:|_test.go:|cases.go:|^ *---|^ok|^FAIL|^panic'
+
+e2e: build ## do all nine exercises on the embedded cluster: each fails unsolved and passes solved, 5 minutes
+	LAB_E2E=1 go test -count=1 -timeout 30m -run TestExercisesLive -v ./labctl/internal/cmd
 
 check: ## what must hold before a commit: format, vet, tidy, then the tests
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "hint: gofmt -w the files above"; exit 1; }
@@ -61,13 +71,23 @@ bench: build ## measure the instrument: how late labctl sees things, idle and wi
 	@echo; echo "one core kept busy:"; (while :; do :; done) & busy=$$!; trap "kill $$busy" EXIT; bin/labctl bench --name bench 2>/dev/null
 	@bin/labctl down --name bench
 
-kit: build ## pack the programs and the course into dist/failover-lab.tar.gz
-	@rm -rf dist && mkdir -p dist/failover-lab
-	@cp -r bin manifests exercises checklists docs LICENSE dist/failover-lab && cp docs/kit.md dist/failover-lab/README.md
-	tar -C dist -czf dist/failover-lab.tar.gz failover-lab
-	@echo "unpack it anywhere and read its README.md; it needs no Go and no make"
+kit: build ## pack programs and course into one archive for each of PLATFORMS (default: this machine's)
+	@rm -rf dist; for p in $(PLATFORMS); do $(MAKE) --no-print-directory kit-of OS=$${p%/*} ARCH=$${p#*/}; done
+	@echo "unpack one anywhere and read its README.md; it needs no Go, no network and no make"
+
+kit-of: KIT = dist/failover-lab-$(OS)-$(ARCH)
+kit-of:
+	@mkdir -p $(KIT)/bin $(KIT)/client-go/tools
+	@if test $(OS)/$(ARCH) = $(HOST); then cp bin/labctl bin/academy-operator bin/academy-cluster bin/kubectl $(KIT)/bin; else export GOOS=$(OS) GOARCH=$(ARCH); \
+	  go build -ldflags '$(LINK)' -o $(KIT)/bin/labctl ./labctl && go build -ldflags '$(LINK)' -o $(KIT)/bin/academy-operator ./operator && cd labctl/cluster && \
+	  go build -ldflags '$(LINK_KUBE)' -o ../../$(KIT)/bin/academy-cluster . && go build -ldflags '$(LINK_KUBE)' -o ../../$(KIT)/bin/kubectl ./kubectl; fi
+	@cp -r manifests exercises checklists docs LICENSE $(KIT) && cp docs/kit.md $(KIT)/README.md
+	@rm -rf $(KIT)/*/embed.go $(KIT)/exercises/*/testdata
+	@from=$$(go list -m -f '{{.Dir}}' k8s.io/client-go) && cp -r $$from/LICENSE $(KIT)/client-go && cp -r $$from/tools/leaderelection $(KIT)/client-go/tools && chmod -R u+w $(KIT)/client-go
+	@go list -m -f '{{.Path}} {{.Version}}: its package tools/leaderelection, unchanged. Copyright The Kubernetes Authors, Apache-2.0, see LICENSE.' k8s.io/client-go > $(KIT)/client-go/NOTICE
+	@tar -C dist -czf $(KIT).tar.gz $(notdir $(KIT)) && rm -r $(KIT) && du -h $(KIT).tar.gz
 
 clean: lab-down ## remove the lab, bin and dist; the Go cache and recorded runs stay
 	rm -rf bin dist
 
-.PHONY: help failover build tools cluster lab-up lab-down watch test check bench kit clean
+.PHONY: help failover build tools cluster lab-up lab-down watch test e2e check bench kit kit-of clean e2e-kind

@@ -32,8 +32,9 @@ var forever = math.Inf(1)
 type Board struct {
 	config Config
 	last   timeline.Event // for the two clocks: Seconds and Wall
-	first  float64
-	any    bool // an event was seen
+	began  float64        // the first event
+	first  float64        // when what was there at the beginning had been told
+	any    bool           // an event was seen
 
 	writes    []write
 	holder    *replica // the one whose name is in the record; nil if there is none
@@ -42,11 +43,13 @@ type Board struct {
 	replicas  []*replica
 	processes bool // the node tells starts and ends
 	failovers []*Failover
-	away      []span // when the API server did not answer
-	retries   []retry   // of the API server, while it was away
+	away      []span  // when the API server did not answer
+	retries   []retry // of the API server, while it was away
 	holes     []Hole
 	recent    recent
 	pauses    []float64 // between the last renewals
+	lost      spans     // when there was no lab to watch
+	settling  bool      // the lab is made ready for a fault: what happens to it is not somebody's doing
 }
 
 // retry is a failed attempt to reach the API server.
@@ -62,7 +65,13 @@ type Hole struct {
 }
 
 // New returns an empty Board.
-func New(config Config) *Board { return &Board{config: config} }
+func New(config Config) *Board { return &Board{config: config.visible()} }
+
+// visible makes every text of the configuration one that can be printed; see timeline.Visible.
+func (c Config) visible() Config {
+	c.Header, c.Namespace, c.Kubernetes = c.Header.Visible(), timeline.Visible(c.Namespace), timeline.Visible(c.Kubernetes)
+	return c
+}
 
 // Begin tells what the wall clock read when the run's clock read 0, for as long as no event tells it.
 func (b *Board) Begin(wall time.Time) {
@@ -72,13 +81,15 @@ func (b *Board) Begin(wall time.Time) {
 }
 
 // Configure replaces what is known of what runs; the memory stays.
-func (b *Board) Configure(config Config) { b.config = config }
+func (b *Board) Configure(config Config) { b.config = config.visible() }
 
 // Config returns what runs. RetryPeriod is the observed pause between renewals where it is not configured.
 func (b *Board) Config() Config {
 	c := b.config
-	if c.Timing.LeaseDuration == 0 && len(b.writes) > 0 && b.writes[len(b.writes)-1].lease != nil {
-		c.Timing.LeaseDuration = time.Duration(b.writes[len(b.writes)-1].lease.LeaseDurationSeconds) * time.Second
+	if c.Timing.LeaseDuration == 0 {
+		if i := b.renewal(b.last.Seconds); i >= 0 {
+			c.Timing.LeaseDuration = time.Duration(b.writes[i].lease.LeaseDurationSeconds) * time.Second
+		}
 	}
 	if c.Timing.RetryPeriod == 0 && len(b.pauses) > 0 {
 		c.Timing.RetryPeriod = time.Duration(median(b.pauses) * float64(time.Second)).Round(100 * time.Millisecond)
@@ -86,7 +97,11 @@ func (b *Board) Config() Config {
 	return c
 }
 
-// Span returns the first and the last moment that the Board knows of.
+// opening is within which what was there at the beginning is told, in seconds.
+const opening = 1.0
+
+// Span returns the first and the last moment that the Board knows of. The first is when all that was there at the beginning
+// had been told.
 func (b *Board) Span() (first, last float64) {
 	return max(b.first, b.last.Seconds-remember), b.last.Seconds
 }
@@ -106,8 +121,12 @@ func (b *Board) clock(e timeline.Event, written time.Time) float64 {
 
 // On takes the next event.
 func (b *Board) On(e timeline.Event) {
+	e = e.Visible()
 	if !b.any {
-		b.any, b.first, b.last = true, e.Seconds, e
+		b.any, b.began, b.first, b.last = true, e.Seconds, e.Seconds, e
+	}
+	if (e.Lease != nil || e.Pod != nil || e.Deploy != nil) && e.Seconds <= b.began+opening {
+		b.first = max(b.first, e.Seconds)
 	}
 	if e.Seconds >= b.last.Seconds {
 		b.last = timeline.Event{Seconds: e.Seconds, Wall: e.Wall}
@@ -154,22 +173,6 @@ func (b *Board) reduce(e timeline.Event) {
 
 // awaySince is how long the API server has not answered when that is told.
 const awaySince = 1.0
-
-// Forget tells the Board that the watching was interrupted: what is not heard of any more is over.
-func (b *Board) Forget(at float64) {
-	for _, r := range b.replicas {
-		r.end(at)
-		r.pod.UID = "" // the next lab's pods are others
-	}
-	b.close(at)
-	b.holder, b.term, b.suspects, b.recent = nil, term{}, nil, recent{}
-	if len(b.writes) > 0 {
-		b.writes = append(b.writes, write{at: at, wall: b.Wall(at), turn: Lost})
-	}
-	if n := len(b.away); n > 0 && b.away[n-1].to == forever {
-		b.away[n-1].to = at
-	}
-}
 
 func (b *Board) log(e timeline.Event) {
 	r := b.byUID(e.Log.UID)

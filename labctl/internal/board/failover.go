@@ -14,6 +14,8 @@ type Failover struct {
 	Number int
 	// Sign is what was seen first of a fault that nobody announced; empty for one that labctl issued.
 	Sign string
+	// Settling is whether it came about while the lab was made ready for a fault of labctl's.
+	Settling bool
 	// T0 is when the command was issued, or the first sign was seen.
 	T0    float64
 	Fault timeline.Fault
@@ -26,6 +28,7 @@ type Failover struct {
 	Class     timeline.Class
 	Ended     bool
 
+	alone    float64 // since when nobody led who had a process, if the record did not tell; 0 if that is not so
 	recorded bool    // Trial comes from the run's own record
 	end      float64 // when it is given up
 	over     float64 // when it ended; forever before that
@@ -34,6 +37,14 @@ type Failover struct {
 
 // Limits of a failover that nobody ends: after the successor worked, and in all, beside what the model allows.
 const tailSeconds, giveUpSeconds = 3.0, 20.0
+
+// Begun is how many failovers began so far.
+func (b *Board) Begun() int {
+	if n := len(b.failovers); n > 0 {
+		return b.failovers[n-1].Number
+	}
+	return 0
+}
 
 // open returns the failover under way; nil if there is none.
 func (b *Board) open() *Failover {
@@ -57,6 +68,7 @@ func (b *Board) watchman(e *timeline.Event) {
 	switch {
 	case e.Kind == timeline.FaultIssued:
 		b.close(e.Seconds)
+		b.settling = false
 		f = b.start(*e.Fault, "", e.Seconds)
 		e.Trial = f.Number
 		return
@@ -71,7 +83,12 @@ func (b *Board) watchman(e *timeline.Event) {
 		return
 	}
 	b.close(e.Seconds)
+	before := b.At(e.Seconds)
 	f = b.start(b.suppose(), sign, e.Seconds)
+	f.Settling = b.settling
+	if sign == expiredSign && before.Nobody > 0 && !before.AtLeast {
+		f.alone = e.Seconds - before.Nobody
+	}
 	issued := timeline.Event{Kind: timeline.FaultIssued, Seconds: e.Seconds, Wall: e.Wall, Trial: f.Number, Fault: &f.Fault}
 	b.recent.push(issued, false)
 	issued.Kind, issued.Fault = timeline.FaultAccepted, nil
@@ -100,16 +117,19 @@ func (b *Board) sign(e timeline.Event) string {
 	}
 }
 
+// expiredSign is the sign of a takeover of a record that nobody was seen to leave.
+const expiredSign = "Lease expired"
+
 func (b *Board) signOf(e timeline.Event) string {
 	before := b.writes[len(b.writes)-1]
-	if before.lease == nil {
+	if before.lease == nil || before.turn == Lost {
 		return ""
 	}
-	switch turned(before, write{at: e.Seconds, lease: e.Lease}) {
+	switch b.turned(before, write{at: e.Seconds, lease: e.Lease}) {
 	case Freed:
 		return "Lease released"
 	case Expired:
-		return "Lease expired"
+		return expiredSign
 	case Stolen:
 		return "Lease overwritten"
 	default:
@@ -135,7 +155,7 @@ func (b *Board) start(issued timeline.Fault, sign string, at float64) *Failover 
 		f.Number = b.failovers[n-1].Number + 1
 	}
 	if i := b.renewal(at); i >= 0 {
-		f.Anchor = b.writes[i].at
+		f.Anchor = b.writes[i].renewed
 	}
 	t := b.Config().Timing
 	f.end = at + t.LeaseDuration.Seconds() + 2*gap.LongestPause*t.RetryPeriod.Seconds() + giveUpSeconds
@@ -172,13 +192,21 @@ func (b *Board) follow(e timeline.Event) {
 func (b *Board) measure(f *Failover) {
 	if !f.recorded {
 		f.Trial = timeline.Measure(timeline.Cut(b.recent.events, f.Number), f.Number)
+		if f.Sign == expiredSign && f.Trial.Class == timeline.Stolen {
+			f.Trial.Class = timeline.Expired // its age was known from its renewTime, and by no renewal that was seen
+		}
 		b.expect(f)
+		if t5, took := f.Trial.Instant(timeline.T5); took && f.alone > 0 && f.Trial.LockGapSeconds == nil {
+			gap := f.T0 + t5 - f.alone
+			f.Trial.LockGapSeconds, f.Predicted = &gap, gapless // the model counts from the end of a holder's process
+		}
 	}
 }
 
 // Measured takes what a run's own record says of the failover that was announced last: that, and nothing that differs from
 // it by the arrival of an event, is shown.
 func (b *Board) Measured(t timeline.Trial) {
+	t = t.Visible()
 	for i := len(b.failovers) - 1; i >= 0; i-- {
 		if f := b.failovers[i]; f.Sign == "" {
 			f.Trial, f.recorded = t, true
@@ -205,15 +233,18 @@ func (b *Board) expect(f *Failover) {
 	}
 }
 
+// gapless is the prediction of what has no model.
+var gapless gap.Prediction
+
 // predict is the model's range; the zero Prediction for a class that has no model.
 func predict(in gap.Input, class timeline.Class) gap.Prediction {
 	switch {
-	case class == timeline.Stolen || class == timeline.Deleted || in.Timing.LeaseDuration == 0:
+	case class == timeline.Stolen || class == timeline.Deleted || in.Timing.LeaseDuration <= 0 || in.Timing.RetryPeriod <= 0:
 		return gap.Prediction{}
 	case in.Standbys < 1 && in.ReplacementStart <= 0:
 		in.Standbys = 1
 	}
-	return gap.PredictClass(in, class)
+	return gap.Range(in, class)
 }
 
 // expected is the class to expect of what was seen so far.
@@ -239,7 +270,7 @@ func (f *Failover) expected(in gap.Input) timeline.Class {
 // renewal returns the index of the last write in a holder's name at or before a moment; -1 if there was none.
 func (b *Board) renewal(at float64) int {
 	for i := b.writeAt(at); i >= 0; i-- {
-		if l := b.writes[i].lease; l != nil && l.Holder != "" {
+		if l := b.writes[i].lease; l != nil && l.Holder != "" && b.writes[i].turn != Lost {
 			return i
 		}
 	}

@@ -20,15 +20,18 @@ const (
 	Expired             // another holder took it, after the record had stood for LeaseDuration
 	Stolen              // another holder has it, although the record was valid
 	Removed             // the object is gone
-	Lost                // the watching ended
+	Lost                // the watching ended; the record is the last one known
+	Missing             // the object was not there when the watching began
 )
 
 // write is one write of the Lease.
 type write struct {
 	at    float64
 	wall  time.Time
-	lease *timeline.Lease // nil after Removed and Lost
+	lease *timeline.Lease // nil after Removed and Missing
 	turn  Turn
+	// renewed is when the holder wrote it, on the run's clock.
+	renewed float64
 }
 
 // clockSlack is how much earlier than LeaseDuration an expiry may appear; see timeline.Measure.
@@ -45,20 +48,23 @@ func (b *Board) lease(e timeline.Event) {
 	case e.Kind == timeline.LeaseGone:
 		w.turn, w.lease = Removed, nil
 	case before.lease == nil:
-		if before.turn == Removed {
+		if (before.turn == Removed || before.turn == Missing) && w.lease.Holder != "" {
 			w.turn = Taken
 		}
-	default:
-		w.turn = turned(before, w)
-		if w.turn == Renewed {
-			if e.Lease.ResourceVersion != "" && e.Lease.ResourceVersion == before.lease.ResourceVersion {
-				return // listed again
-			}
-			w.lease.Holder = before.lease.Holder // one string for all
-			b.pauses = tail(append(b.pauses, w.at-before.at), 16)
+	case before.turn != Lost:
+		w.turn = b.turned(before, w)
+		if w.turn == Renewed && same(*w.lease, *before.lease) {
+			return // listed again, or something beside its record was written
 		}
 	}
-	if w.lease != nil && (before.lease == nil || w.lease.Holder != before.lease.Holder) {
+	w.renewed = b.renewedAt(before, w)
+	if w.turn == Renewed {
+		w.lease.Holder = before.lease.Holder // one string for all
+		if w.lease.Holder != "" && (before.turn != Found || before.renewed < before.at) {
+			b.pauses = tail(append(b.pauses, w.renewed-before.renewed), 16)
+		}
+	}
+	if w.lease != nil && (before.lease == nil || before.turn == Lost || w.lease.Holder != before.lease.Holder) {
 		b.handOver(w)
 	}
 	if w.lease == nil && b.holder != nil {
@@ -71,7 +77,33 @@ func (b *Board) lease(e timeline.Event) {
 	}
 }
 
-func turned(before, now write) Turn {
+// same reports whether two writes have the same record, as the candidates compare it.
+func same(a, b timeline.Lease) bool {
+	if a.ResourceVersion == b.ResourceVersion && a.ResourceVersion != "" {
+		return true
+	}
+	return a.Holder == b.Holder && a.LeaseDurationSeconds == b.LeaseDurationSeconds && a.Transitions == b.Transitions &&
+		!a.RenewTime.IsZero() && a.RenewTime.Equal(b.RenewTime) && a.AcquireTime.Equal(b.AcquireTime)
+}
+
+// future is how far ahead of the observer's clock a renewTime may be that is still taken for the present, in seconds.
+const future = 1.0
+
+// renewedAt is when a record was written by its holder: by its renewTime where the clocks are one, else by its arrival. So is
+// one that was written without a new renewTime, or with one of the future: by no candidate.
+func (b *Board) renewedAt(before, w write) float64 {
+	switch {
+	case w.lease == nil, !b.config.SharedClock, w.lease.RenewTime.IsZero(), w.wall.Sub(w.lease.RenewTime).Seconds() < -future:
+		return w.at
+	case before.lease != nil && before.turn != Lost && before.lease.RenewTime.Equal(w.lease.RenewTime):
+		return w.at
+	}
+	return min(w.at, w.at-w.wall.Sub(w.lease.RenewTime).Seconds())
+}
+
+// turned is what a write did to the record before it. How old a record is that was there already may not be known: then
+// nobody can be said to have taken it too early.
+func (b *Board) turned(before, now write) Turn {
 	old := before.lease
 	switch {
 	case now.lease.Holder == old.Holder:
@@ -80,7 +112,7 @@ func turned(before, now write) Turn {
 		return Freed
 	case old.Holder == "":
 		return Taken
-	case now.at-before.at >= float64(old.LeaseDurationSeconds)-clockSlack:
+	case now.at-before.renewed >= float64(old.LeaseDurationSeconds)-clockSlack, before.turn == Found && !b.config.SharedClock:
 		return Expired
 	default:
 		return Stolen
@@ -124,7 +156,7 @@ func (b *Board) trim(before float64) {
 	if i := b.writeAt(before); i > 0 {
 		b.writes = slices.Clone(b.writes[i:])
 	}
-	b.replicas = slices.DeleteFunc(b.replicas, func(r *replica) bool { return r != b.holder && r.gone < before })
+	b.replicas = slices.DeleteFunc(b.replicas, func(r *replica) bool { return r != b.holder && b.until(r) < before })
 	b.failovers = slices.DeleteFunc(b.failovers, func(f *Failover) bool { return f.Ended && f.T0 < before })
 	b.away = slices.DeleteFunc(b.away, func(s span) bool { return s.to < before })
 }

@@ -9,6 +9,8 @@ type replica struct {
 	pod      timeline.Pod // without a UID: nothing but an identity
 	from     float64      // first seen
 	gone     float64      // its pod is gone, and its process; forever if not
+	lost     float64      // nothing is heard of it since; forever if that is not so
+	unheard  spans        // when nothing was
 	podGone  float64
 	exited   int
 	told     bool // the node told of its process
@@ -27,6 +29,9 @@ type Line struct {
 	Level string
 	Text  string
 	Raw   string
+	// Count is how often it came in a row, the last time at Last.
+	Count int
+	Last  float64
 }
 
 // Mark is something that happened to a replica at a moment.
@@ -53,15 +58,8 @@ func (r *replica) mark(at float64, what Mark) { r.marks = tail(append(r.marks, m
 
 func (r *replica) line(l Line) { r.lines = tail(append(r.lines, l), 200) }
 
-// end closes whatever is open.
-func (r *replica) end(at float64) {
-	r.alive.close(at)
-	r.holds.close(at)
-	r.gone = min(r.gone, at)
-}
-
 func (b *Board) add(pod timeline.Pod, at float64) *replica {
-	r := &replica{pod: pod, from: at, gone: forever, podGone: forever}
+	r := &replica{pod: pod, from: at, gone: forever, podGone: forever, lost: forever}
 	b.replicas = append(b.replicas, r)
 	return r
 }
@@ -83,11 +81,13 @@ func (b *Board) named(identity string, at float64) *replica {
 	}
 	for i := len(b.replicas) - 1; i >= 0; i-- {
 		if r := b.replicas[i]; r.pod.UID != "" && r.pod.Holds(identity) {
+			r.back(at)
 			return r
 		}
 	}
 	for i := len(b.replicas) - 1; i >= 0; i-- {
-		if r := b.replicas[i]; r.pod.Name == identity && r.gone == forever {
+		if r := b.replicas[i]; r.pod.Name == identity && (r.gone == forever || r.lost != forever) {
+			r.back(at)
 			return r
 		}
 	}
@@ -101,11 +101,18 @@ func (b *Board) pod(e timeline.Event) {
 			r = b.add(*e.Pod, e.Seconds)
 		}
 	}
+	if r.lost != forever && e.Pod.Restarts > r.pod.Restarts {
+		r.mark(e.Seconds, MarkRestarted)
+	}
+	r.back(e.Seconds)
 	r.pod = *e.Pod
 	switch {
 	case e.Kind == timeline.PodGone:
 		r.podGone = e.Seconds
 		if !b.processes || !r.alive.at(e.Seconds) {
+			if r.alive.at(e.Seconds) {
+				r.mark(e.Seconds, MarkStopped)
+			}
 			r.alive.close(e.Seconds)
 			r.gone = e.Seconds
 		}
@@ -130,6 +137,7 @@ func (b *Board) process(e timeline.Event) {
 	if r == nil {
 		r = b.add(timeline.Pod{Name: e.Process.Pod, UID: e.Process.UID}, e.Seconds)
 	}
+	r.back(e.Seconds)
 	r.told = true
 	if e.Kind == timeline.ProcessGone {
 		r.alive.close(e.Seconds)

@@ -12,13 +12,23 @@ import (
 type Snapshot struct {
 	At   float64
 	Wall time.Time
-	// Known is whether the Lease was seen at all; Lease is nil if it does not exist.
+	// Known is whether something is known of the Lease; Lease is nil if it does not exist.
 	Known bool
 	Lease *timeline.Lease
-	// Age is since the last renewal: by renewTime where the clocks are one, else by its arrival.
-	Age float64
-	// FreeFor is since the Lease has no holder; 0 if it has one.
+	// Lost is since the watching ended, when Lease is the last one known; 0 while something is watched.
+	Lost float64
+	// Age is since the record was written by its holder, or released: by renewTime where the clocks are one, else by its
+	// arrival. Ahead is how far in the future its renewTime is; 0 if it is not.
+	Age, Ahead float64
+	// Renewed is whether a renewal was seen, or is told by a renewTime that is not older than LeaseDuration.
+	Renewed bool
+	// Freed is whether the record was seen to be released by its holder; FreeFor since when it has none, 0 if it has one.
+	Freed   bool
 	FreeFor float64
+	// Nobody is for how long nobody leads, as far as that was seen; 0 if somebody does, or may.
+	Nobody float64
+	// AtLeast is whether that began before it could be seen.
+	AtLeast bool
 	// HolderLives is whether the holder's process is known to live; HolderWorks whether it worked in the last half second.
 	HolderLives, HolderWorks bool
 	// Leaders are those that worked in the last half second.
@@ -32,6 +42,8 @@ type Snapshot struct {
 	// Heard is how long ago the last event came.
 	Heard     float64
 	Now, Last *Window
+	// NoWindow says why there is no Now.
+	NoWindow  string
 	Failovers []*Failover // the last one first
 }
 
@@ -41,24 +53,12 @@ const lately = 0.5
 // At returns what was known at a moment.
 func (b *Board) At(at float64) Snapshot {
 	s := Snapshot{At: at, Wall: b.Wall(at), Heard: max(0, at-b.last.Seconds)}
-	if i := b.writeAt(at); i >= 0 {
-		w := b.writes[i]
-		s.Known, s.Lease = w.turn != Lost, w.lease
-		if w.lease != nil && w.lease.Holder == "" {
-			s.FreeFor = at - w.at
-		}
-	}
-	if i := b.renewal(at); i >= 0 && s.Lease != nil {
-		w := b.writes[i]
-		s.Age = at - w.at
-		if b.config.SharedClock && !w.lease.RenewTime.IsZero() {
-			s.Age = max(0, s.Age+w.wall.Sub(w.lease.RenewTime).Seconds())
-		}
-	}
+	b.record(&s)
+	var holder *replica
 	for _, r := range b.replicas {
 		works := r.from <= at && r.work.within(at-lately, at+Tick)
 		if r.from <= at && r.holds.at(at) {
-			s.HolderLives, s.HolderWorks = r.alive.at(at) || b.config.Followed, works
+			holder, s.HolderLives, s.HolderWorks = r, r.alive.at(at) || b.config.Followed, works
 		}
 		if works {
 			s.Leaders = append(s.Leaders, r.pod.Name)
@@ -71,6 +71,9 @@ func (b *Board) At(at float64) Snapshot {
 		}
 	}
 	s.Now, s.Last = b.Windows(at)
+	s.NoWindow = b.whyNoWindow(s)
+	s.Nobody = b.nobody(s, holder)
+	s.AtLeast = s.Nobody > 0 && !s.Freed && b.blind(at-s.Nobody)
 	for _, f := range slices.Backward(b.failovers) {
 		if seen := f.seen(at); seen != nil {
 			s.Failovers = append(s.Failovers, seen)
@@ -79,155 +82,99 @@ func (b *Board) At(at float64) Snapshot {
 	return s
 }
 
-// Cell is what a replica was during one column of its line.
-type Cell int
-
-// The cells, the ones that hide others last.
-const (
-	CellNone    Cell = iota // not there, or its process had ended
-	CellUnknown             // nothing was heard: the API server was away
-	CellStandby             // its process lived
-	CellNamed               // the record named it, and no process of it lived
-	CellHolds               // it held the Lease
-	CellWorks               // it worked
-	CellStarted
-	CellRestarted
-	CellStopped
-	CellReleased
-	CellTaken
-	CellExpired
-	CellStolen
-	CellOverlap // two worked
-)
-
-// Lane is a replica's line.
-type Lane struct {
-	Name  string
-	State string // a word for the moment at the end of the line
-	Holds bool   // then
-	Gone  bool   // then
-	Cells []Cell
+// record is what the Lease says, and how old that is.
+func (b *Board) record(s *Snapshot) {
+	i := b.writeAt(s.At)
+	if i < 0 {
+		return
+	}
+	w := b.writes[i]
+	s.Known, s.Lease = true, w.lease
+	if w.turn == Lost {
+		s.Lost = max(s.At-w.at, math.SmallestNonzeroFloat64)
+		if i--; i < 0 {
+			return
+		}
+		w = b.writes[i]
+	}
+	if s.Lease == nil {
+		return
+	}
+	s.Age = s.At - w.renewed
+	if b.config.SharedClock && !s.Lease.RenewTime.IsZero() {
+		s.Age = max(0, s.At-w.at+w.wall.Sub(s.Lease.RenewTime).Seconds())
+		if ahead := s.Lease.RenewTime.Sub(s.Wall).Seconds(); ahead > future {
+			s.Ahead = ahead
+		}
+	}
+	if s.Lease.Holder != "" {
+		s.Renewed = b.sure(i, s.At)
+		return
+	}
+	for i > 0 && b.writes[i-1].lease != nil && b.writes[i-1].lease.Holder == "" && b.writes[i].turn == Renewed {
+		i--
+	}
+	s.FreeFor, s.Freed = max(s.At-b.writes[i].at, math.SmallestNonzeroFloat64), b.writes[i].turn == Freed
 }
 
-// Lanes returns the lines of the replicas that were there in the n columns of step seconds, the last of which has a moment in
-// it. Columns begin at multiples of the step, so that what was drawn does not change with every tick.
-func (b *Board) Lanes(at, step float64, n int) []Lane {
-	var lanes []Lane
-	from := step * (math.Ceil(at/step-1e-9) - float64(n))
-	for _, r := range b.replicas {
-		if r.from > at || r.gone < from {
-			continue
-		}
-		lane := Lane{Name: r.pod.Name, Holds: r.holds.at(at), Gone: r.gone <= at, State: r.state(at, b), Cells: make([]Cell, n)}
-		for i := range lane.Cells {
-			lane.Cells[i] = r.cell(from+step*float64(i), min(at, from+step*float64(i+1)), b)
-		}
-		if slices.ContainsFunc(lane.Cells, func(c Cell) bool { return c != CellNone }) || !lane.Gone {
-			lanes = append(lanes, lane)
-		}
+// sure reports whether a write in a holder's name tells that it renewed: it was seen to be written, or its renewTime says so.
+func (b *Board) sure(i int, at float64) bool {
+	w := b.writes[i]
+	if w.turn != Found {
+		return true
 	}
-	return lanes
+	return b.config.SharedClock && !w.lease.RenewTime.IsZero() && w.wall.Sub(w.lease.RenewTime).Seconds() >= -future && at-w.renewed <= float64(w.lease.LeaseDurationSeconds)
 }
 
-func (r *replica) cell(from, to float64, b *Board) Cell {
-	followed := b.config.Followed
-	if r.overlaps.within(from, to) {
-		return CellOverlap
+// sureAt is the same of the last write at or before a moment.
+func (b *Board) sureAt(at float64) bool {
+	i := b.writeAt(at)
+	return i >= 0 && b.writes[i].lease != nil && b.sure(i, at)
+}
+
+// blind reports whether a moment is when the watching began, or began again: what was then had begun before.
+func (b *Board) blind(at float64) bool {
+	if at <= b.began+opening {
+		return true
 	}
-	cell := CellNone
-	for i := len(r.marks) - 1; i >= 0 && r.marks[i].at >= from; i-- {
-		if r.marks[i].at < to {
-			cell = max(cell, cellOf[r.marks[i].what])
+	for _, s := range b.lost {
+		if at >= s.from && at <= s.to+opening {
+			return true
 		}
 	}
-	lives := r.alive.within(from, to)
+	return false
+}
+
+// nobody is for how long nobody leads: since the release, since the end of the process that the record names, or, where it
+// names one that never had a process, since somebody worked last.
+func (b *Board) nobody(s Snapshot, holder *replica) float64 {
 	switch {
-	case cell != CellNone:
-		return cell
-	case r.work.within(from, to):
-		return CellWorks
-	case b.deaf(from, to) && (lives || r.holds.within(from, to)):
-		return CellUnknown
-	case r.holds.within(from, to) && (lives || followed):
-		return CellHolds
-	case r.holds.within(from, to):
-		return CellNamed
-	case lives, followed && r.from < to:
-		return CellStandby
-	default:
-		return CellNone
+	case !s.Known || s.Lease == nil || s.Lost > 0 || s.Away > 0 || len(s.Leaders) > 1:
+		return 0
+	case s.FreeFor > 0:
+		return s.FreeFor
+	case s.Now != nil && s.Now.Failover != nil && !math.IsNaN(s.Now.Free):
+		return s.Now.Now - s.Now.Free
+	case holder == nil || s.HolderLives || len(s.Leaders) > 0 || len(holder.alive) == 0 && holder.pod.UID != "":
+		return 0
+	case holder.pod.UID == "" && s.At-holder.from < opening: // its pod may still be told
+		return 0
 	}
-}
-
-var cellOf = map[Mark]Cell{MarkStarted: CellStarted, MarkRestarted: CellRestarted, MarkStopped: CellStopped, MarkReleased: CellReleased,
-	MarkTaken: CellTaken, MarkExpired: CellExpired, MarkStolen: CellStolen}
-
-// deaf reports whether the API server was away for all of [from, to).
-func (b *Board) deaf(from, to float64) bool {
-	return slices.ContainsFunc(b.away, func(a span) bool { return a.from <= from && to <= a.to })
-}
-
-// state names what the replica is at a moment.
-func (r *replica) state(at float64, b *Board) string {
-	lives, holds := r.alive.at(at), r.holds.at(at)
-	switch {
-	case lives && b.deaf(at, math.Nextafter(at, forever)):
-		return "unknown"
-	case r.overlaps.within(at-lately, at+Tick):
-		return "overlap"
-	case lives && r.work.within(at-lately, at+Tick):
-		return "works"
-	case lives && holds:
-		return "holds"
-	case lives:
-		return "standby"
-	case r.gone <= at:
-		return "gone"
-	case r.pod.UID == "" && holds:
-		return "holds"
-	case r.pod.UID == "":
-		return "seen"
-	case holds:
-		return "stopped!"
-	case len(r.alive) == 0 || r.alive[0].from > at:
-		return "starting"
-	default:
-		return "stopped"
-	}
-}
-
-// Log returns the lines of a replica up to a moment that say more than that it works, the oldest first.
-func (b *Board) Log(name string, at float64) []Line {
-	var lines []Line
+	since := holder.from
 	for _, r := range b.replicas {
-		if r.pod.Name == name {
-			for _, l := range r.lines {
-				if l.At <= at {
-					lines = append(lines, l)
-				}
+		if last, worked := r.work.last(s.At); worked {
+			since = max(since, last+Tick)
+		}
+	}
+	for _, spans := range []spans{holder.alive, holder.holds} {
+		for _, span := range spans {
+			if span.from <= s.At && span.to <= s.At {
+				since = max(since, span.to)
 			}
 		}
 	}
-	return lines
-}
-
-// Holes returns the holes of the last seconds before a moment.
-func (b *Board) Holes(at, seconds float64) []Hole {
-	var out []Hole
-	for _, h := range b.holes {
-		if h.At <= at && h.At >= at-seconds {
-			out = append(out, h)
-		}
+	if n := len(holder.holds); n > 0 && holder.holds[n-1].from <= s.At {
+		since = max(since, holder.holds[n-1].from)
 	}
-	return out
-}
-
-// attempt returns the number of the question to the API server that is under way, or follows in next seconds.
-func (b *Board) attempt(since, at float64) (number int, next float64) {
-	for _, r := range b.retries {
-		if r.at >= since && r.at <= at {
-			number, next = r.Attempt+1, max(0, r.at+r.NextSeconds-at)
-		}
-	}
-	return number, next
+	return max(s.At-since, math.SmallestNonzeroFloat64)
 }

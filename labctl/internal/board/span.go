@@ -58,6 +58,20 @@ func (b *bits) set(at float64) {
 	b.words[i/64] |= 1 << (i % 64)
 }
 
+// last returns the beginning of the last tick that began at or before a moment.
+func (b *bits) last(at float64) (float64, bool) {
+	for i := min(tickOf(at)-b.base, len(b.words)*64-1); i >= 0; i-- {
+		if b.words[i/64] == 0 {
+			i -= i % 64
+			continue
+		}
+		if b.words[i/64]&(1<<(i%64)) != 0 {
+			return float64(i+b.base) * Tick, true
+		}
+	}
+	return 0, false
+}
+
 // within reports whether there is a tick in [from, to).
 func (b *bits) within(from, to float64) bool {
 	first, last := max(0, tickOf(from)-b.base), min(len(b.words)*64, int(math.Ceil(to/Tick-1e-6))-b.base)

@@ -37,11 +37,14 @@ func (b *Board) Windows(at float64) (now *Window, last *Window) {
 		}
 		break
 	}
-	i := b.renewal(at)
-	if i < 0 || b.writes[b.writeAt(at)].lease == nil {
+	i := b.writeAt(at)
+	if i < 0 || b.writes[i].turn == Lost || b.writes[i].lease == nil || b.writes[i].lease.Holder == "" || !b.sure(i, at) {
 		return nil, last
 	}
-	w := b.plain(b.writes[i].at, at)
+	w := b.plain(b.writes[i].renewed, at)
+	if w.LeaseDuration <= 0 {
+		return nil, last
+	}
 	lease, retry := w.LeaseDuration, w.RetryPeriod
 	w.Class, w.Earliest, w.Latest = timeline.Expired, lease, lease+2*gap.LongestPause*retry
 	if !b.config.Followed && b.standbys(at) == 0 { // a replacement has to be made first
@@ -49,6 +52,24 @@ func (b *Board) Windows(at float64) (now *Window, last *Window) {
 		w.Earliest, w.Latest = w.Now+start+lease, w.Now+start+lease+gap.LongestPause*retry
 	}
 	return w, last
+}
+
+// whyNoWindow says why nothing can be told of the next takeover; "" if something can.
+func (b *Board) whyNoWindow(s Snapshot) string {
+	switch {
+	case s.Now != nil:
+		return ""
+	case s.Lost > 0:
+		return "nothing is watched"
+	case s.Lease == nil:
+		return "no Lease is held"
+	case s.Lease.Holder == "":
+		return "nobody holds the Lease: any candidate takes it at its next poll"
+	case s.Lease.LeaseDurationSeconds <= 0:
+		return "none: the record has no leaseDurationSeconds"
+	default:
+		return "none: no renewal was seen, so it is not known when it expires"
+	}
 }
 
 // standbys counts the replicas that live and do not hold the Lease.

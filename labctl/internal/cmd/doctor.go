@@ -11,12 +11,16 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var on, image string
+	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine the machine and the lab, and say what to do about what is wrong",
 		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return a.doctor(c) },
+		RunE:  func(c *cobra.Command, _ []string) error { return a.doctor(c, on, image) },
 	}
+	c.Flags().StringVar(&on, "provider", "auto", "what to examine: auto, embedded, kind or existing")
+	c.Flags().StringVar(&image, "image", "", "on kind: the node image to look for")
+	return c
 }
 
 // doctorResult is what `doctor --json` prints.
@@ -28,11 +32,12 @@ type doctorResult struct {
 	Verdict check.Verdict `json:"verdict"`
 }
 
-func (a *app) doctor(c *cobra.Command) error {
-	var checks []check.Check
-	for _, p := range a.providers {
-		checks = append(checks, lab.Doctor(c.Context(), p, a.name)...)
+func (a *app) doctor(c *cobra.Command, on, image string) error {
+	p, err := a.examined(c.Context(), on)
+	if err != nil {
+		return err
 	}
+	checks := lab.Doctor(c.Context(), p, a.name, image)
 	verdict := check.Overall(checks)
 	if a.json {
 		if err := report.JSON(a.streams.Out, doctorResult{report.Schema, "Doctor", a.name, checks, verdict}); err != nil {

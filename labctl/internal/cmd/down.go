@@ -33,12 +33,15 @@ func (a *app) down(c *cobra.Command) error {
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
 	show.Say(fmt.Sprintf("removing lab %q", a.name))
-	found := false
+	found, left := false, "no process, socket or state is left"
 	for _, p := range a.providers {
 		was, err := p.Down(c.Context(), a.name, show.Say)
 		if err != nil {
 			show.Stop()
 			return err
+		}
+		if was && p.Name() == "existing" {
+			left = "the cluster is as it was found"
 		}
 		found = found || was
 	}
@@ -54,7 +57,7 @@ func (a *app) down(c *cobra.Command) error {
 		fmt.Fprintf(a.streams.Out, "there was no lab %q; nothing is left of it\n", a.name)
 		return nil
 	}
-	fmt.Fprintf(a.streams.Out, "lab %q is removed: no process, socket or state is left. Recorded runs stay in %s\n", a.name, runs)
+	fmt.Fprintf(a.streams.Out, "lab %q is removed: %s. Recorded runs stay in %s\n", a.name, left, runs)
 	if os.Getenv("KUBECACHEDIR") != "" {
 		fmt.Fprintf(a.streams.Out, "this shell still has the lab's KUBECONFIG; it works again after %s, or type: unset KUBECONFIG KUBECACHEDIR\n", a.typed("labctl up"))
 	}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"path/filepath"
-	"strings"
 
 	"academy.example/lab/labctl/internal/board"
 	"academy.example/lab/labctl/internal/lab"
@@ -23,20 +22,24 @@ func (a *app) drawReplay(ctx context.Context, f replayFlags, args []string) erro
 		return err
 	}
 	var faults []timeline.Event
+	any := false
 	if err := lab.EachEvent(path, func(e timeline.Event) {
+		any = true
 		if e.Kind == timeline.FaultIssued {
 			faults = append(faults, e)
 		}
 	}); err != nil {
 		return err
 	}
+	if !any {
+		return noEvents(path)
+	}
 	lane, err := pickLane(faults, f, "labctl replay "+shellWord(path))
 	if err != nil {
 		return err
 	}
-	config := board.Config{Header: info.Header, Namespace: strings.Split(info.Operator, "/")[0]}
-	config.SharedClock = len(faults) > 0 && faults[0].Fault.SharedClock
-	record := tui.Recorded{Board: board.New(config), Name: filepath.Base(path), Speed: f.speed}
+	config := boardConfig(info, faults)
+	record := tui.Recorded{Board: board.New(config), Name: timeline.Visible(filepath.Base(path)), Speed: f.speed}
 	if err := lab.EachEvent(path, func(e timeline.Event) {
 		if e.Lane == lane {
 			record.Board.On(e)

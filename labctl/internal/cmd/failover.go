@@ -192,7 +192,8 @@ func keeps(h report.Header, options lab.Options) []replica.Difference {
 		return nil
 	}
 	d := replica.Default()
-	return d.Differences(replica.Settings{Timing: h.Timing, Election: string(h.Election), Identity: string(h.Identity), ReleaseOnCancel: h.ReleaseOnCancel == nil || *h.ReleaseOnCancel})
+	return d.Differences(replica.Settings{Timing: h.Timing, Election: string(h.Election), Identity: string(h.Identity), ReleaseOnCancel: h.ReleaseOnCancel == nil || *h.ReleaseOnCancel,
+		OnLoss: d.OnLoss, Guards: d.Guards})
 }
 
 // trialLine tells a finished trial in one line.

@@ -26,10 +26,15 @@ func (a *app) live(ctx context.Context, w lab.Watching, readOnly bool) error {
 	if w.Lease == "" {
 		options.Config = board.Config{}
 	}
+	act := &actions{app: a, start: w.Start}
 	if !readOnly && w.Lease == "" {
-		options.Actions = actions{app: a, start: w.Start}
+		options.Actions = act
 	}
-	return tui.Run(ctx, options, a.streams.In, a.screen())
+	err := tui.Run(ctx, options, a.streams.In, a.screen())
+	if act.left != "" {
+		fmt.Fprintln(a.streams.Err, timeline.Visible(act.left))
+	}
+	return err
 }
 
 // screen is the terminal itself: the view needs its size.
@@ -92,46 +97,53 @@ func (s source) once(ctx context.Context, feed *tui.Feed) (connected bool, err e
 	if err != nil {
 		return false, err
 	}
-	if err := s.configure(ctx, l, feed); err != nil {
+	config, err := configOf(ctx, l, s.watching)
+	if err != nil {
 		return false, err
 	}
+	feed.Config(config)
 	feed.Modes(l.Modes())
 	feed.Link(tui.Link{State: tui.Live})
 	w, first := s.watching, true
+	w.Listed = feed.Listed
 	w.On = func(e timeline.Event) {
 		feed.Event(e)
 		if e.Kind == timeline.Deployed && !first {
-			go s.configure(ctx, l, feed) // somebody may have changed the settings; what fails is tried with the next change
+			go func() { // somebody may have changed the settings; what fails is tried with the next change
+				if config, err := configOf(ctx, l, s.watching); err == nil {
+					feed.Config(config)
+				}
+			}()
 		}
 		first = first && e.Kind != timeline.Deployed
 	}
 	return true, l.Watch(ctx, w)
 }
 
-// configure tells the view what runs.
-func (s source) configure(ctx context.Context, l *lab.Lab, feed *tui.Feed) error {
-	c := board.Config{Header: report.Header{Provider: l.Cluster.Provider, Lease: s.watching.Namespace + "/" + s.watching.Lease}, Namespace: s.watching.Namespace,
-		Kubernetes: l.Cluster.Kubernetes, SharedClock: l.Cluster.SharedClock, Followed: s.watching.Lease != ""}
+// configOf is what runs.
+func configOf(ctx context.Context, l *lab.Lab, w lab.Watching) (board.Config, error) {
+	c := board.Config{Header: report.Header{Provider: l.Cluster.Provider, Lease: w.Namespace + "/" + w.Lease}, Namespace: w.Namespace,
+		Kubernetes: l.Cluster.Kubernetes, SharedClock: l.Cluster.SharedClock, Followed: w.Lease != ""}
 	if !c.Followed {
 		header, err := l.Running(ctx)
 		if err != nil {
-			return err
+			return c, err
 		}
 		c.Header, c.Namespace = header, l.Deployment.Namespace
 	}
-	feed.Config(c)
-	return nil
+	return c, nil
 }
 
 // actions is what the view does to the lab.
 type actions struct {
 	app   *app
 	start time.Time
+	left  string // what became of a failover that the end of the view cut short
 }
 
 // Failover does one failover as the command of that name does. The view watches by itself; of the run's events it needs
 // the announcement, which is put on its clock, and the end.
-func (a actions) Failover(ctx context.Context, mode fault.Mode, feed *tui.Feed) (string, error) {
+func (a *actions) Failover(ctx context.Context, mode fault.Mode, feed *tui.Feed) (string, error) {
 	l, err := a.app.open(ctx, feed.Say)
 	if err != nil {
 		return "", err
@@ -154,7 +166,22 @@ func (a actions) Failover(ctx context.Context, mode fault.Mode, feed *tui.Feed) 
 			e.Seconds = time.Since(a.start).Seconds()
 			feed.Event(e)
 		}})
+	if ctx.Err() != nil {
+		a.left = cutShort(mode, result)
+	}
 	return result.Run, err
+}
+
+// cutShort tells what became of a failover that was ended before its time.
+func cutShort(mode fault.Mode, result report.Failover) string {
+	switch {
+	case result.Run == "":
+		return fmt.Sprintf("the failover (%s) was ended before it began: nothing was done, and nothing is recorded", mode)
+	case len(result.Trials) > 0 && result.Trials[0].Complete():
+		return fmt.Sprintf("the failover (%s) was done; recorded: %s", mode, result.Run)
+	default:
+		return fmt.Sprintf("the failover (%s) was ended before its figures were whole; what was seen: %s", mode, result.Run)
+	}
 }
 
 // export keeps a text beside where labctl was called.

@@ -115,7 +115,7 @@ func (a *app) report(err error) {
 
 // chain prints an error and all that it wraps.
 func (a *app) chain(err error) {
-	fmt.Fprintf(a.streams.Err, "debug: %T: %v\n", err, err)
+	fmt.Fprintf(a.streams.Err, "debug: %T: %s\n", err, lines(err.Error()))
 	for _, inner := range wrapped(err) {
 		a.chain(inner)
 	}
@@ -135,9 +135,9 @@ func wrapped(err error) []error {
 }
 
 func (a *app) message(what, hint string) {
-	fmt.Fprintf(a.streams.Err, "error: %s\n", what)
+	fmt.Fprintf(a.streams.Err, "error: %s\n", lines(what))
 	if hint != "" {
-		fmt.Fprintf(a.streams.Err, "hint: %s\n", a.typed(hint))
+		fmt.Fprintf(a.streams.Err, "hint: %s\n", lines(a.typed(hint)))
 	}
 }
 
@@ -149,12 +149,13 @@ func (a *app) typed(command string) string {
 		word, rest, _ := strings.Cut(part, " ")
 		switch word {
 		case "labctl":
-			if a.name != provider.DefaultLab && !strings.Contains(rest, "--name") && !strings.Contains(rest, "--help") {
+			if a.name != provider.DefaultLab && !strings.HasPrefix(rest, "image ") && !strings.Contains(rest, "--name") && !strings.Contains(rest, "--help") {
 				rest += " --name " + a.name
 			}
 			parts[i] = shellWord(a.self) + " " + rest
 		case "kubectl":
-			if !strings.HasSuffix(os.Getenv("KUBECONFIG"), "/labctl/"+a.name+"/kubeconfig") {
+			theirs := strings.Contains(rest, "--context ") || strings.HasPrefix(rest, "config ") // a cluster that is not the lab's
+			if !theirs && !strings.HasSuffix(os.Getenv("KUBECONFIG"), "/labctl/"+a.name+"/kubeconfig") {
 				parts[i] = `eval "$(` + a.typed("labctl env") + `)" && ` + part
 			}
 		}

@@ -31,10 +31,11 @@ func (a *app) operatorSetCommand() *cobra.Command {
 		Use:   "set",
 		Short: "Give the operator other settings and wait until it runs with them",
 		Long: "set changes the arguments of the operator's Deployment, all of them in one patch, and waits until the replicas run with them\n" +
-			"and one leads. What is not given stays as it is; `labctl status` shows all four.",
-		Example: "  labctl operator set --timing fast\n  labctl operator set --identity pod+uuid --release-on-cancel=false",
-		Args:    noArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.operatorSet(c, f) },
+			"and one leads. What is not given stays as it is; `labctl status` shows all.",
+		Example: "  labctl operator set --timing fast\n  labctl operator set --identity pod+uuid --release-on-cancel=false\n" +
+			"  labctl operator set --election guarded --on-loss rejoin --guard-deadline=false",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.operatorSet(c, f) },
 	}
 	f.define(c, "")
 	return c

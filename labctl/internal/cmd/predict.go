@@ -34,7 +34,7 @@ func (a *app) predictCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return a.predict(c, f) },
 	}
 	c.Flags().StringVar(&f.timing, "timing", "default", "default (15/10/2), fast (5/3/1) or three numbers of seconds")
-	c.Flags().StringVar(&f.modes, "mode", fault.Names(), "what is done to the holder: one mode, or several separated by commas")
+	c.Flags().StringVar(&f.modes, "mode", fault.CommonNames(), "what is done to the holder: one or several of "+fault.Names())
 	c.Flags().IntVar(&f.standbys, "standbys", 1, "candidates that poll when the leader goes")
 	c.Flags().DurationVar(&f.replacement, "replacement-start", report.ReplacementStart(embedded.DefaultPodStartLatency), "when a replacement pod first polls, after the fault; 0: there is none")
 	c.Flags().DurationVar(&f.age, "age", 0, "how old the last renewal is when a holder is killed, if that is known")

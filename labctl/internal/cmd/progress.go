@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"academy.example/lab/labctl/internal/timeline"
 )
 
 // progress tells what is being waited for: on a terminal as one line with a spinner and the elapsed time, elsewhere as
@@ -40,6 +42,7 @@ func terminal(out io.Writer) bool {
 
 // Say shows the next step.
 func (p *progress) Say(text string) {
+	text = timeline.Visible(text)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.text == text {
@@ -58,7 +61,7 @@ func (p *progress) Line(text string) {
 	if p.live {
 		fmt.Fprint(p.out, "\r\033[K")
 	}
-	fmt.Fprintln(p.out, text)
+	fmt.Fprintln(p.out, lines(text))
 }
 
 // Stop ends the showing and clears the line. It may be called twice.

@@ -3,15 +3,18 @@ package cmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"academy.example/lab/labctl/internal/board"
+	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
-	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 )
 
@@ -65,6 +68,9 @@ func (a *app) replay(c *cobra.Command, f replayFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(record.Events) == 0 {
+		return noEvents(record.Path)
+	}
 	again := "labctl replay " + shellWord(record.Path)
 	lane, err := pickLane(record.Events, f, again)
 	if err != nil {
@@ -76,9 +82,22 @@ func (a *app) replay(c *cobra.Command, f replayFlags, args []string) error {
 	before, events := begin(timeline.Lane(record.Events, lane), f.from)
 	tell := raw(a.streams.Out)
 	if !a.json {
-		tell = told(a.streams.Out, before)
+		tell = told(a.streams.Out, boardConfig(record.Info, record.Events), before)
 	}
 	return play(c.Context(), events, f.speed, tell)
+}
+
+// noEvents is the problem of a run that ended before anything was seen of it.
+func noEvents(path string) error {
+	return &provider.Problem{Err: errors.New("the run has no events"), Hint: "ls -l " + shellWord(path)}
+}
+
+// boardConfig is what ran, as a run's record tells it.
+func boardConfig(info lab.RunInfo, events []timeline.Event) board.Config {
+	config := board.Config{Header: info.Header, Namespace: strings.Split(info.Operator, "/")[0]}
+	i := slices.IndexFunc(events, func(e timeline.Event) bool { return e.Kind == timeline.FaultIssued })
+	config.SharedClock = i >= 0 && events[i].Fault.SharedClock
+	return config
 }
 
 // pickLane returns the lane to show: the one asked for, else that of the trial to begin with, else the first.
@@ -144,18 +163,18 @@ func raw(out io.Writer) func(timeline.Event) error {
 }
 
 // told prints each event in words, to somebody who knows what was before.
-func told(out io.Writer, before []timeline.Event) func(timeline.Event) error {
-	var narrator report.Narrator
+func told(out io.Writer, config board.Config, before []timeline.Event) func(timeline.Event) error {
+	teller := board.NewTeller(config)
 	for _, e := range before {
-		narrator.Line(e)
+		teller.Lines(e)
 	}
 	return func(e timeline.Event) error {
-		line := narrator.Line(e)
-		if line == "" {
-			return nil
+		for _, line := range teller.Lines(e) {
+			if _, err := fmt.Fprintln(out, line); err != nil {
+				return err
+			}
 		}
-		_, err := fmt.Fprintln(out, line)
-		return err
+		return nil
 	}
 }
 

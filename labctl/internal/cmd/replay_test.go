@@ -132,7 +132,7 @@ func TestTold_KnowsWhatWasBeforeItsBeginning(t *testing.T) {
 			t.Fatalf("trial %d: %d events before and %d after, of %d", trial, len(before), len(events), len(own))
 		}
 		var out strings.Builder
-		if err := play(t.Context(), events, 0, told(&out, before)); err != nil {
+		if err := play(t.Context(), events, 0, told(&out, boardConfig(r.Info, r.Events), before)); err != nil {
 			t.Fatal(err)
 		}
 		if first := len(before) == 0; strings.Contains(out.String(), "lease    held by") != first {

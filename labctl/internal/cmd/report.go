@@ -1,12 +1,15 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
 )
 
 type reportFlags struct {
@@ -43,6 +46,14 @@ func (a *app) reportCommand() *cobra.Command {
 func oneRun(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return usageError{command: c.CommandPath(), err: fmt.Errorf("%s takes one run, not %d", c.CommandPath(), len(args))}
+	}
+	return named(c, args)
+}
+
+// named refuses the empty name, which a variable that is not set leaves.
+func named(c *cobra.Command, args []string) error {
+	if slices.Contains(args, "") {
+		return usageError{command: c.CommandPath(), err: errors.New("the run's name is empty")}
 	}
 	return nil
 }
@@ -126,7 +137,7 @@ func (a *app) contradicted(r lab.Record, differences []string) {
 			fmt.Fprintf(a.streams.Err, "note: and %d more figures differ\n", len(differences)-i)
 			break
 		}
-		fmt.Fprintf(a.streams.Err, "note: %s\n", d)
+		fmt.Fprintf(a.streams.Err, "note: %s\n", timeline.Visible(d))
 	}
 	a.message("trials.json of this run is not what its events give; shown is what the events give", "ls -l "+shellWord(r.Path))
 }

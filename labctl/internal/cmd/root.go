@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -36,13 +33,8 @@ const (
 
 // Main runs labctl with the process's signals and returns the exit code.
 func Main(args []string, streams Streams) int {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
-		signals = append(signals, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	ctx, stop := interruptible(context.Background())
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	return Run(ctx, args, streams)
 }
 
@@ -89,21 +81,6 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 	return ExitCannotRun
 }
 
-// output is where results go. It remembers the first failure, so that no command can end well with half a result.
-type output struct {
-	to  io.Writer
-	err error
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	if o.err != nil {
-		return 0, o.err
-	}
-	n, err := o.to.Write(p)
-	o.err = err
-	return n, err
-}
-
 // selfName is how the program can be called again: as it was, or by its bare name if found by PATH.
 func selfName(arg string) string {
 	if strings.ContainsRune(arg, filepath.Separator) {
@@ -139,7 +116,8 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.upCommand(), a.downCommand(), a.statusCommand(), a.doctorCommand(), a.envCommand(), a.kubeconfigCommand(),
 		a.scaleCommand(), a.operatorCommand(), a.failoverCommand(), a.watchCommand(),
-		a.reportCommand(), a.replayCommand(), a.predictCommand(), a.benchCommand(), a.versionCommand())
+		a.reportCommand(), a.replayCommand(), a.predictCommand(), a.adviseCommand(), a.trialsCommand(), a.benchCommand(), a.imageCommand(), a.versionCommand(),
+		a.exerciseCommand(), a.checklistCommand(), a.resetCommand())
 	return root
 }
 

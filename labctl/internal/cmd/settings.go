@@ -17,7 +17,8 @@ import (
 // settingFlags are the operator's settings on the command line of `operator set` and `failover`. Only those given change
 // anything, so none has a default.
 type settingFlags struct {
-	timing, election, identity, release string
+	timing, election, identity, release, loss string
+	guards                                    [4]string // in the order of api.Guards.Each
 }
 
 func (f *settingFlags) define(c *cobra.Command, when string) {
@@ -25,6 +26,18 @@ func (f *settingFlags) define(c *cobra.Command, when string) {
 	c.Flags().StringVar(&f.identity, "identity", "", "name of a candidate"+when+": pod, the pod's; pod+uuid, a new one for each process")
 	c.Flags().StringVar(&f.release, "release-on-cancel", "", "whether a replica that is asked to stop gives the Lease up"+when+": true or false")
 	c.Flags().StringVar(&f.election, "election", "", "how leaders are elected"+when+": "+strings.Join(api.Elections(), " or "))
+	c.Flags().StringVar(&f.loss, api.FlagOnLoss, "", "what a guarded replica does when it loses the Lease"+when+": "+strings.Join(api.Losses(), " or "))
+	for i, g := range new(api.Guards).Each() {
+		c.Flags().StringVar(&f.guards[i], g.Flag, "", "a protection of the guarded election"+when+", true or false: "+guardMeanings[i])
+	}
+}
+
+// guardMeanings says what each protection does, in the order of api.Guards.Each.
+var guardMeanings = [4]string{
+	"a client of its own for the Lease, with a time-out",
+	"work ends a RenewDeadline after the last renewal was sent, and when another holder is read",
+	"the Lease is given back after the work has stopped, never over another holder",
+	"a write is refused where a later leader has written",
 }
 
 // change reads the flags that were given.
@@ -60,15 +73,34 @@ func (f settingFlags) change(c *cobra.Command) (replica.Change, error) {
 		}
 		change.ReleaseOnCancel = &release
 	}
+	if given(api.FlagOnLoss) {
+		if !slices.Contains(api.Losses(), f.loss) {
+			return change, wrong("--on-loss "+api.OnLossExit, "--on-loss %s: want %s", f.loss, strings.Join(api.Losses(), " or "))
+		}
+		change.OnLoss = &f.loss
+	}
+	for i, g := range new(api.Guards).Each() {
+		if !given(g.Flag) {
+			continue
+		}
+		on, err := strconv.ParseBool(f.guards[i])
+		if err != nil {
+			return change, wrong("--"+g.Flag+"=true", "--%s %s: want true or false", g.Flag, f.guards[i])
+		}
+		change.Guards[i] = &on
+	}
 	return change, nil
 }
 
 // errNothing is the usage error of a change that changes nothing.
-var errNothing = errors.New("nothing to set: give one or more of --timing, --identity, --release-on-cancel, --election")
+var errNothing = errors.New("nothing to set: give one or more of --timing, --identity, --release-on-cancel, --election, --on-loss, --guard-…")
 
 // meanings says in one sentence what a value of a setting does.
 var meanings = map[[2]string]string{
 	{replica.SettingElection, api.ElectionPlain}:   "leader election as the course writes it, and nothing around it",
+	{replica.SettingElection, api.ElectionGuarded}: "the same elector with a protection around each of its weak points; each can be turned off (--guard-…)",
+	{replica.SettingOnLoss, api.OnLossExit}:        "a replica that loses the Lease exits, and its container is restarted",
+	{replica.SettingOnLoss, api.OnLossRejoin}:      "a replica that loses the Lease stops its work, goes on serving and contends again in the same process",
 	{replica.SettingIdentity, api.IdentityPod}:     "a restarted container is the same candidate and takes its own Lease back; no transition tells of the crash",
 	{replica.SettingIdentity, api.IdentityPodUUID}: "each process is a candidate of its own: a restarted container is a newcomer and can't take its own Lease back, so a crash waits for expiry",
 	{replica.SettingReleaseOnCancel, "true"}:       "a replica that is asked to stop gives the Lease up, and a candidate takes it at its next poll",
@@ -79,6 +111,11 @@ var meanings = map[[2]string]string{
 func meaning(d replica.Difference) string {
 	if d.Name == replica.SettingTiming {
 		return "a Lease that was not released is taken LeaseDuration after a candidate last saw it change; candidates poll every RetryPeriod·(1 … 2.2)"
+	}
+	for i, g := range new(api.Guards).Each() {
+		if g.Flag == d.Name {
+			return map[string]string{"true": "on: ", "false": "off, and no longer so: "}[d.New] + guardMeanings[i]
+		}
 	}
 	return meanings[[2]string{d.Name, d.New}]
 }

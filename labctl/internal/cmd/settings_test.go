@@ -14,6 +14,7 @@ import (
 func TestEachValueOfASettingHasAMeaning(t *testing.T) {
 	for name, values := range map[string][]string{
 		replica.SettingTiming: {"15/10/2"}, replica.SettingElection: api.Elections(), replica.SettingIdentity: api.Identities(), replica.SettingReleaseOnCancel: {"true", "false"},
+		replica.SettingOnLoss: api.Losses(), api.FlagGuardClient: {"true", "false"}, api.FlagGuardFence: {"true", "false"},
 	} {
 		for _, v := range values {
 			if meaning(replica.Difference{Name: name, New: v}) == "" {

@@ -1,14 +1,18 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -22,14 +26,11 @@ func (a *app) statusCommand() *cobra.Command {
 
 // open finds the lab that --name names.
 func (a *app) open(ctx context.Context, say func(string)) (*lab.Lab, error) {
-	var err error
-	for _, p := range a.providers {
-		var l *lab.Lab
-		if l, err = lab.Open(ctx, p, a.name, say); err == nil {
-			return l, nil
-		}
+	p, err := a.home(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	return lab.Open(ctx, p, a.name, say)
 }
 
 func (a *app) status(ctx context.Context) error {
@@ -51,8 +52,11 @@ func (a *app) status(ctx context.Context) error {
 }
 
 func (a *app) printStatus(s lab.Status) {
-	out := a.streams.Out
+	out, shown := a.streams.Out, timeline.Visible
 	fmt.Fprintf(out, "election %s, identity %s, ReleaseOnCancel %t\n", s.Settings.Election, s.Settings.Identity, s.Settings.ReleaseOnCancel)
+	if s.Settings.Election == api.ElectionGuarded {
+		fmt.Fprintf(out, "on loss %s, guards %s\n", s.Settings.OnLoss, guardsOn(s.Settings.Guards))
+	}
 	t := s.Settings.Timing
 	fmt.Fprintf(out, "LeaseDuration %s   RenewDeadline %s   RetryPeriod %s\n", t.LeaseDuration, t.RenewDeadline, t.RetryPeriod)
 	switch {
@@ -65,7 +69,7 @@ func (a *app) printStatus(s lab.Status) {
 		if s.RenewAgeSeconds != nil {
 			age = fmt.Sprintf("renewed %.1f s ago", *s.RenewAgeSeconds)
 		}
-		fmt.Fprintf(out, "Lease %s/%s is held by %s, %s; leaseTransitions %d\n", s.Namespace, s.Settings.LeaseName, s.Lease.Holder, age, s.Lease.Transitions)
+		fmt.Fprintf(out, "Lease %s/%s is held by %s, %s; leaseTransitions %d\n", s.Namespace, s.Settings.LeaseName, shown(s.Lease.Holder), age, s.Lease.Transitions)
 		if s.HolderGone {
 			fmt.Fprintf(out, "that pod is gone: nobody leads. A candidate may take the Lease %ds after it last saw it change\n", s.Lease.LeaseDurationSeconds)
 		}
@@ -88,7 +92,21 @@ func (a *app) printStatus(s lab.Status) {
 		case p.Ready:
 			state = "ready"
 		}
-		fmt.Fprintf(table, "  %s\t%s\t%s\trestarts %d\n", p.Name, role, state, p.Restarts)
+		fmt.Fprintf(table, "  %s\t%s\t%s\trestarts %d\n", shown(p.Name), role, shown(state), p.Restarts)
 	}
 	table.Flush()
+}
+
+// guardsOn names the protections that are on: "all", or those that are left.
+func guardsOn(g api.Guards) string {
+	if g == api.AllGuards() {
+		return "all"
+	}
+	var on []string
+	for _, each := range g.Each() {
+		if *each.On {
+			on = append(on, strings.TrimPrefix(each.Flag, "guard-"))
+		}
+	}
+	return cmp.Or(strings.Join(on, ", "), "none")
 }

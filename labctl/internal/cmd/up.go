@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/provider/embedded"
+	"academy.example/lab/labctl/internal/provider/kind"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/manifests"
 )
@@ -22,6 +24,8 @@ type upFlags struct {
 	replicas     int
 	startLatency time.Duration
 	images       []string
+	nodeImage    string
+	existing     existingFlags
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -33,10 +37,12 @@ func (a *app) upCommand() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return a.up(c, f) },
 	}
-	c.Flags().StringVar(&f.provider, "provider", "auto", "where the lab runs: auto or embedded")
+	c.Flags().StringVar(&f.provider, "provider", "auto", "where the lab runs: auto, embedded, kind or existing")
 	c.Flags().IntVar(&f.replicas, "replicas", 2, "replicas of the operator in a new lab")
 	c.Flags().DurationVar(&f.startLatency, "pod-start-latency", embedded.DefaultPodStartLatency, "how long the node waits before it starts a pod, in a new lab")
-	c.Flags().StringArrayVar(&f.images, "pod-image", nil, "NAME=PATH: pods of this image run the local program at PATH, in a new lab; may be repeated")
+	c.Flags().StringArrayVar(&f.images, "pod-image", nil, "NAME=PATH: pods of this image run the local program at PATH, in a new lab; may be repeated. On kind with the tag lab")
+	c.Flags().StringVar(&f.nodeImage, "image", "", "on kind: the node image, in place of "+kind.DefaultImage)
+	f.existing.add(c)
 	return c
 }
 
@@ -57,8 +63,11 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 	if err != nil {
 		return err
 	}
-	p, why, err := a.choose(f.provider)
+	p, why, err := a.choose(c.Context(), f.provider)
 	if err != nil {
+		return err
+	}
+	if err := f.fits(c, p.Name()); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.streams.Err, "provider %s, %s\n", p.Name(), why)
@@ -66,7 +75,7 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 	begun := time.Now()
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
-	l, err := lab.Up(c.Context(), p, provider.Spec{Name: a.name, PodStartLatency: f.startLatency, Images: images, Progress: show.Say}, manifests.FS, f.replicas)
+	l, err := lab.Up(c.Context(), p, provider.Spec{Name: a.name, PodStartLatency: f.startLatency, Images: images, NodeImage: f.nodeImage, Existing: f.existing.spec(c, a.ask(c, f.existing.yes)), Progress: show.Say}, manifests.FS, f.replicas)
 	if err != nil {
 		show.Stop()
 		return err
@@ -94,6 +103,33 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 	fmt.Fprintf(table, "  %s\t%s\n", a.typed(status.Next()), nextMeans(status.Next()))
 	fmt.Fprintf(table, "  %s\tremove the lab\n", a.typed("labctl down"))
 	return table.Flush()
+}
+
+// fits refuses what the provider can't honour.
+func (f upFlags) fits(c *cobra.Command, name string) error {
+	switch {
+	case name != "kind" && f.nodeImage != "":
+		return &provider.Problem{Err: fmt.Errorf("--image names a node image, and nodes are containers on kind only, not on %s", name), Hint: "labctl up --provider kind --image " + f.nodeImage}
+	case name == "kind" && c.Flags().Changed("pod-start-latency"):
+		return &provider.Problem{Err: errors.New("--pod-start-latency is for the embedded node: on kind a real kubelet starts pods as soon as it can"), Hint: "labctl up --provider kind"}
+	case name == "existing":
+		return f.fitsExisting(c)
+	}
+	for _, flag := range existingOnly {
+		if c.Flags().Changed(flag) {
+			return &provider.Problem{Err: fmt.Errorf("--%s is for a cluster of your own, and the lab is on %s", flag, name), Hint: "labctl up --provider existing --context CONTEXT --operator-image IMAGE"}
+		}
+	}
+	return nil
+}
+
+func (f upFlags) fitsExisting(c *cobra.Command) error {
+	for _, flag := range []string{"pod-start-latency", "pod-image"} {
+		if c.Flags().Changed(flag) {
+			return &provider.Problem{Err: fmt.Errorf("--%s is for a node of the lab's own: on an existing cluster nodes pull images and start pods as they do", flag), Hint: "labctl up --provider existing --context CONTEXT --operator-image IMAGE"}
+		}
+	}
+	return nil
 }
 
 func nextMeans(next string) string {

@@ -2,14 +2,16 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"academy.example/lab/labctl/internal/board"
 	"academy.example/lab/labctl/internal/lab"
-	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 )
 
@@ -39,7 +41,7 @@ func (a *app) watchCommand() *cobra.Command {
 
 func (a *app) watch(c *cobra.Command, f watchFlags) error {
 	var w lab.Watching
-	if f.lease != "" {
+	if c.Flags().Changed("lease") {
 		var err error
 		if w.Namespace, w.Lease, err = namespaced("--lease", f.lease); err != nil {
 			return usageError{command: c.CommandPath(), err: err}
@@ -54,20 +56,42 @@ func (a *app) watch(c *cobra.Command, f watchFlags) error {
 	}
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
-	var narrator report.Narrator
-	encoder := json.NewEncoder(a.streams.Out)
-	w.On = func(e timeline.Event) {
-		var err error
-		if a.json {
-			err = encoder.Encode(e)
-		} else if line := narrator.Line(e); line != "" {
-			_, err = fmt.Fprintln(a.streams.Out, line)
+	if a.json {
+		tell := raw(a.streams.Out)
+		w.On = func(e timeline.Event) {
+			if tell(e) != nil {
+				cancel() // nobody reads any more
+			}
 		}
-		if err != nil {
-			cancel() // nobody reads any more
+		return l.Watch(ctx, w)
+	}
+	config, err := configOf(ctx, l, w)
+	if err != nil {
+		return err
+	}
+	tellTo(a.streams.Out, board.NewTeller(config), &w, cancel)
+	return l.Watch(ctx, w)
+}
+
+// tellTo prints what is watched, one line for each event, until nobody reads any more.
+func tellTo(out io.Writer, teller *board.Teller, w *lab.Watching, stop func()) {
+	w.Start = time.Now()
+	start := w.Start
+	var mu sync.Mutex // the end of the first list is told beside the events
+	write := func(lines func() []string) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, line := range lines() {
+			if _, err := fmt.Fprintln(out, line); err != nil {
+				stop()
+				return
+			}
 		}
 	}
-	return l.Watch(ctx, w)
+	w.On = func(e timeline.Event) { write(func() []string { return teller.Lines(e) }) }
+	w.Listed = func() {
+		write(func() []string { now := time.Now(); return teller.Listed(now.Sub(start).Seconds(), now) })
+	}
 }
 
 // drawable reports whether a view can be drawn on the output and steered from the input.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Mode names one thing that is done to the holder.
@@ -14,10 +15,13 @@ type Mode string
 
 // The modes that can be done. Force is what `--force` means.
 const (
-	Graceful    Mode = "graceful"
-	ForceDelete Mode = "force-delete"
-	Kill        Mode = "kill"
-	Crash       Mode = "crash"
+	Graceful     Mode = "graceful"
+	ForceDelete  Mode = "force-delete"
+	Kill         Mode = "kill"
+	Crash        Mode = "crash"
+	Freeze       Mode = "freeze"
+	CutRefuse    Mode = "cut-refuse"
+	CutBlackHole Mode = "cut-blackhole"
 
 	Force = Kill
 )
@@ -35,6 +39,8 @@ type Description struct {
 	NoKubectl string
 	// Releases is whether the holder gets the chance to give the Lease up.
 	Releases bool
+	// Silences is whether the holder lives on, unheard, for a while: then two may lead.
+	Silences bool
 	// Lesson is what the mode teaches, in one sentence.
 	Lesson string
 }
@@ -61,6 +67,21 @@ func Modes() []Description {
 			Mode: Crash, Title: "crash", Action: "SIGKILL the holder's process and leave its pod",
 			NoKubectl: "no kubectl line sends SIGKILL", Releases: false,
 			Lesson: "The container restarts in the same pod under the same name and takes its own Lease back: no transition tells of it.",
+		},
+		{
+			Mode: Freeze, Title: "freeze", Action: "SIGSTOP the holder's process until a standby leads, then SIGCONT",
+			NoKubectl: "no kubectl line sends SIGSTOP", Silences: true,
+			Lesson: "A frozen leader does not know that time has passed: on resume plain client-go works on for RenewDeadline beside the new leader.",
+		},
+		{
+			Mode: CutRefuse, Title: "cut off, refused", Action: "refuse the holder's connections to the API server until a standby leads",
+			NoKubectl: "no kubectl line cuts one pod off", Silences: true,
+			Lesson: "Each renewal fails at once: plain client-go gives up RenewDeadline after its first failure, before a standby may lead.",
+		},
+		{
+			Mode: CutBlackHole, Title: "cut off, black hole", Action: "drop the holder's packets to and from the API server until a standby leads",
+			NoKubectl: "no kubectl line cuts one pod off", Silences: true,
+			Lesson: "With ReleaseOnCancel the release of plain client-go hangs in the black hole before its workers are told to stop: two leaders.",
 		},
 	}
 }
@@ -102,10 +123,17 @@ func Parse(list string) ([]Mode, error) {
 }
 
 // Names lists the modes, separated by commas.
-func Names() string {
+func Names() string { return names(func(Description) bool { return true }) }
+
+// CommonNames lists the modes that every provider can do.
+func CommonNames() string { return names(func(d Description) bool { return !d.Silences }) }
+
+func names(which func(Description) bool) string {
 	var names []string
 	for _, d := range Modes() {
-		names = append(names, string(d.Mode))
+		if which(d) {
+			names = append(names, string(d.Mode))
+		}
 	}
 	return strings.Join(names, ", ")
 }
@@ -122,10 +150,18 @@ type Target interface {
 	Delete(ctx context.Context, pod Pod, force bool) error
 	// Kill sends SIGKILL to the pod's process and returns when it was reaped.
 	Kill(ctx context.Context, pod Pod) error
+	// Silence keeps the pod's process from being heard, in the way of a mode that silences, and returns when it is so. It ends by
+	// itself after lasts, whatever becomes of this program. Restore ends it sooner; nothing to end is no error.
+	Silence(ctx context.Context, m Mode, pod Pod, lasts time.Duration) error
+	Restore(ctx context.Context, m Mode, pod Pod) error
 }
 
-// Inject does what the mode says and returns when it was accepted. There is nothing to undo for any of these modes.
-func Inject(ctx context.Context, m Mode, target Target, pod Pod) error {
+// LongestSilence bounds a silence, so that one whose maker has died does not stay.
+const LongestSilence = time.Minute
+
+// Inject does what the mode says and returns when it was accepted. A silence lasts as long as it is told; of the other modes
+// there is nothing to undo.
+func Inject(ctx context.Context, m Mode, target Target, pod Pod, lasts time.Duration) error {
 	switch m {
 	case Graceful:
 		return target.Delete(ctx, pod, false)
@@ -141,6 +177,8 @@ func Inject(ctx context.Context, m Mode, target Target, pod Pod) error {
 		return nil
 	case Crash:
 		return target.Kill(ctx, pod)
+	case Freeze, CutRefuse, CutBlackHole:
+		return target.Silence(ctx, m, pod, lasts)
 	default:
 		return fmt.Errorf("mode %q cannot be done; the modes are %s", m, Names())
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // recorder is a Target that notes what was done.
@@ -28,15 +29,28 @@ func (r *recorder) Kill(_ context.Context, pod Pod) error {
 	return r.err
 }
 
+func (r *recorder) Silence(_ context.Context, m Mode, pod Pod, lasts time.Duration) error {
+	r.done = append(r.done, string(m)+" "+pod.UID+" "+lasts.String())
+	return r.err
+}
+
+func (r *recorder) Restore(_ context.Context, m Mode, pod Pod) error {
+	r.done = append(r.done, "restore "+string(m)+" "+pod.UID)
+	return r.err
+}
+
 func TestInject_DoesWhatTheModeSays(t *testing.T) {
 	for mode, want := range map[Mode][]string{
-		Graceful:    {"delete u"},
-		ForceDelete: {"force-delete u"},
-		Kill:        {"kill u", "force-delete u"},
-		Crash:       {"kill u"},
+		Graceful:     {"delete u"},
+		ForceDelete:  {"force-delete u"},
+		Kill:         {"kill u", "force-delete u"},
+		Crash:        {"kill u"},
+		Freeze:       {"freeze u 1s"},
+		CutRefuse:    {"cut-refuse u 1s"},
+		CutBlackHole: {"cut-blackhole u 1s"},
 	} {
 		r := &recorder{}
-		if err := Inject(t.Context(), mode, r, Pod{Name: "p", UID: "u"}); err != nil {
+		if err := Inject(t.Context(), mode, r, Pod{Name: "p", UID: "u"}, time.Second); err != nil {
 			t.Errorf("%s: %v", mode, err)
 		}
 		if !slices.Equal(r.done, want) {
@@ -47,7 +61,7 @@ func TestInject_DoesWhatTheModeSays(t *testing.T) {
 
 func TestInject_AKillThatFailedDeletesNothing(t *testing.T) {
 	r := &recorder{err: errors.New("no such process")}
-	if err := Inject(t.Context(), Kill, r, Pod{UID: "u"}); err == nil {
+	if err := Inject(t.Context(), Kill, r, Pod{UID: "u"}, time.Second); err == nil {
 		t.Error("got no error")
 	}
 	if !slices.Equal(r.done, []string{"kill u"}) {
@@ -57,12 +71,12 @@ func TestInject_AKillThatFailedDeletesNothing(t *testing.T) {
 
 func TestInject_APodThatIsGoneIsNoFaultButAfterAKill(t *testing.T) {
 	for mode, want := range map[Mode]bool{Graceful: true, ForceDelete: true, Crash: true} {
-		err := Inject(t.Context(), mode, &recorder{err: ErrGone}, Pod{UID: "u"})
+		err := Inject(t.Context(), mode, &recorder{err: ErrGone}, Pod{UID: "u"}, time.Second)
 		if errors.Is(err, ErrGone) != want {
 			t.Errorf("%s of a pod that is gone: got %v", mode, err)
 		}
 	}
-	if err := Inject(t.Context(), Kill, &goneAfterKill{}, Pod{UID: "u"}); err != nil {
+	if err := Inject(t.Context(), Kill, &goneAfterKill{}, Pod{UID: "u"}, time.Second); err != nil {
 		t.Errorf("a pod that goes with its killed process: got %v", err)
 	}
 }
@@ -87,7 +101,7 @@ func TestParse(t *testing.T) {
 	if err == nil {
 		t.Fatal("unknown modes: got no error")
 	}
-	for _, part := range []string{`"murder"`, `""`, `"x"`, "graceful, force-delete, kill, crash"} {
+	for _, part := range []string{`"murder"`, `""`, `"x"`, "graceful, force-delete, kill, crash, freeze, cut-refuse, cut-blackhole"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("got %q, want it to name %s", err, part)
 		}
@@ -102,11 +116,11 @@ func TestModes_EachIsExplained(t *testing.T) {
 		if (d.Kubectl == "") == (d.NoKubectl == "") {
 			t.Errorf("%s: exactly one of Kubectl and NoKubectl must be given", d.Mode)
 		}
-		if err := Inject(t.Context(), d.Mode, &recorder{}, Pod{}); err != nil {
+		if err := Inject(t.Context(), d.Mode, &recorder{}, Pod{}, time.Second); err != nil {
 			t.Errorf("%s is described but can't be done: %v", d.Mode, err)
 		}
 	}
-	if err := Inject(t.Context(), "murder", &recorder{}, Pod{}); err == nil {
+	if err := Inject(t.Context(), "murder", &recorder{}, Pod{}, time.Second); err == nil {
 		t.Error("an unknown mode was done")
 	}
 }

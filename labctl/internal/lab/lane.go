@@ -59,6 +59,7 @@ func (r *run) newLane(l *Lab, number int, state replica.State) *lane {
 		random: rand.New(rand.NewPCG(r.options.Seed, r.options.Seed+uint64(number)))}
 	made.target = replica.Target{Deployment: l.Deployment, Cluster: l.Cluster}
 	made.target.Signaler, _ = l.Provider.(provider.Signaler)
+	made.target.Silencer, _ = l.Provider.(provider.Silencer)
 	made.observer = l.observer(state, number, r.start)
 	made.observer.Listen(made.view.on)
 	if _, watches := l.Provider.(provider.ProcessWatcher); !watches {

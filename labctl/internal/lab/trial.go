@@ -72,7 +72,7 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 	d, _ := fault.Describe(mode)
 	issued := timeline.Fault{Mode: string(mode), Pod: s.holder.Name, UID: s.holder.UID, PhaseSeconds: phase.Seconds(),
 		Kubectl: d.KubectlLine(l.lab.Deployment.Namespace, s.holder.Name), Standbys: []string{}, StandbyUIDs: []string{},
-		RetryPeriodSeconds: l.settings.Timing.RetryPeriod.Seconds(), SharedClock: l.lab.Cluster.SharedClock, Foreign: l.lab.foreign != nil}
+		RetryPeriodSeconds: l.settings.Timing.RetryPeriod.Seconds(), SharedClock: l.lab.Cluster.SharedClock, Foreign: l.lab.foreign != nil, Silences: d.Silences}
 	for _, p := range s.standbys {
 		issued.Standbys = append(issued.Standbys, p.Name)
 		issued.StandbyUIDs = append(issued.StandbyUIDs, p.UID)
@@ -81,18 +81,44 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 	l.say(fmt.Sprintf("trial %d: %s; waiting for a successor (at most %s)", n, mode, limit.Round(time.Second)))
 	l.observer.SetTrial(n)
 	l.observer.Emit(timeline.Event{Kind: timeline.FaultIssued, Fault: &issued})
-	err = fault.Inject(ctx, mode, l.target, fault.Pod{Name: s.holder.Name, UID: s.holder.UID})
+	pod := fault.Pod{Name: s.holder.Name, UID: s.holder.UID}
+	if d.Silences {
+		defer l.restore(ctx, mode, pod)
+	}
+	err = fault.Inject(ctx, mode, l.target, pod, silence(l.settings.Timing))
 	switch {
 	case errors.Is(err, fault.ErrGone):
 		l.say(fmt.Sprintf("trial %d: %v; it does not count", n, err))
 		err = nil // somebody was quicker; the trial says that nothing was accepted
 	case err == nil:
 		l.observer.Emit(timeline.Event{Kind: timeline.FaultAccepted})
-		err = l.watch(ctx, n, limit)
+		err = l.watch(ctx, n, limit, d)
 	}
 	l.observer.Emit(timeline.Event{Kind: timeline.TrialEnded})
 	l.observer.SetTrial(0)
 	return errors.Join(err, l.run.done(n, l.view.measure(n))) // after its end, so that the record gives the same
+}
+
+// silence is how long a holder is kept from being heard: until a standby leads for sure, and two seconds more.
+func silence(t api.Timing) time.Duration {
+	return t.LeaseDuration + time.Duration(2*gap.LongestPause*float64(t.RetryPeriod)) + 2*time.Second
+}
+
+// aftermath is how long after its fault a holder that was silenced may still work: until RenewDeadline after a freeze, and in
+// a black hole that its release hangs in for RetryPeriod and twice RenewDeadline; and a while for its end to be seen.
+func aftermath(t api.Timing) time.Duration {
+	return max(silence(t), t.RetryPeriod+t.RenewDeadline) + t.RenewDeadline + 3*time.Second
+}
+
+// restoreLimit bounds the ending of a silence, which ends by itself anyway.
+const restoreLimit = 5 * time.Second
+
+func (l *lane) restore(ctx context.Context, mode fault.Mode, pod fault.Pod) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreLimit)
+	defer cancel()
+	if err := l.target.Restore(ctx, mode, pod); err != nil {
+		l.say(err.Error())
+	}
 }
 
 // poise waits until the lab is settled and then for a random while, again if the lab did not stay settled meanwhile.
@@ -138,7 +164,11 @@ func moment(random *rand.Rand, t api.Timing) (wait, phase time.Duration) {
 func (l *lane) limit(mode fault.Mode, standbys int) time.Duration {
 	in := l.run.header.Input(mode, standbys)
 	p := gap.Range(in, timeline.Expired) // the longest: a release may fail
-	return time.Duration(p.MaxSeconds*float64(time.Second)) + 20*time.Second
+	limit := time.Duration(p.MaxSeconds*float64(time.Second)) + 20*time.Second
+	if d, _ := fault.Describe(mode); d.Silences {
+		limit = max(limit, aftermath(l.settings.Timing)+tailAfter)
+	}
+	return limit
 }
 
 // settle waits until a trial may begin, replacing pods whose container was restarted.
@@ -196,7 +226,11 @@ const (
 )
 
 // watch waits until the trial is complete, or the limit.
-func (l *lane) watch(ctx context.Context, n int, limit time.Duration) error {
+func (l *lane) watch(ctx context.Context, n int, limit time.Duration, mode fault.Description) error {
+	over := time.Now()
+	if mode.Silences {
+		over = over.Add(aftermath(l.settings.Timing))
+	}
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	look := time.NewTicker(time.Second)
@@ -209,9 +243,9 @@ func (l *lane) watch(ctx context.Context, n int, limit time.Duration) error {
 			l.run.options.OnMeasure(t)
 		}
 		if tail == nil && (t.Complete() || l.lab.foreign != nil && t.Class != timeline.Unknown) {
-			tail = time.After(tailAfter)
+			tail = time.After(max(tailAfter, time.Until(over)))
 		}
-		if lag == nil && tail != nil && l.whole(t) {
+		if lag == nil && tail != nil && l.whole(t) && !mode.Silences {
 			lag = time.After(lagAfter)
 		}
 		select {

@@ -120,5 +120,8 @@ func (l *Lab) Running(ctx context.Context) (report.Header, error) {
 // Modes returns what the lab's provider can do to a holder.
 func (l *Lab) Modes() []fault.Description {
 	_, signals := l.Provider.(provider.Signaler)
-	return slices.DeleteFunc(fault.Modes(), func(d fault.Description) bool { return !signals && (d.Mode == fault.Kill || d.Mode == fault.Crash) })
+	_, silences := l.Provider.(provider.Silencer)
+	return slices.DeleteFunc(fault.Modes(), func(d fault.Description) bool {
+		return !signals && (d.Mode == fault.Kill || d.Mode == fault.Crash) || !silences && d.Silences
+	})
 }

@@ -99,7 +99,7 @@ func ReadConfig(path string) (*rest.Config, error) {
 	return clientcmd.NewDefaultClientConfig(*file, nil).ClientConfig()
 }
 
-// Provider is a place to run. Extra abilities are extra interfaces: Examiner, Signaler, ProcessWatcher, Auditor, NodeProber.
+// Provider is a place to run. Extra abilities are extra interfaces: Examiner, Signaler, ProcessWatcher, Auditor, NodeProber, Silencer.
 type Provider interface {
 	// Name is the word that --provider takes.
 	Name() string
@@ -182,4 +182,25 @@ type Auditor interface {
 type NodeProber interface {
 	// NodeProbe returns the question. It must not be asked twice at a time.
 	NodeProbe(cluster Cluster) func(ctx context.Context) error
+}
+
+// PodRef is a pod on a node.
+type PodRef struct{ UID, IP string }
+
+// Silence is a way to keep a pod's process from being heard while it lives.
+type Silence string
+
+// The silences.
+const (
+	Freeze    Silence = "freeze"    // SIGSTOP
+	Refuse    Silence = "refuse"    // its connections to the API server are reset, and no new one is made
+	BlackHole Silence = "blackhole" // nothing passes between it and the API server, and nobody tells it
+)
+
+// Silencer is a provider that can silence a pod's process. What it does ends by itself, whatever becomes of labctl.
+type Silencer interface {
+	// Silence returns when it is so. The error wraps ErrNotRunning if there is no such process.
+	Silence(ctx context.Context, cluster Cluster, pod PodRef, how Silence, lasts time.Duration) error
+	// Restore ends it. Nothing to end is no error.
+	Restore(ctx context.Context, cluster Cluster, pod PodRef, how Silence) error
 }

@@ -11,7 +11,7 @@ import (
 
 // Markdown writes the run as a page: what was configured, every trial, why, the verdict.
 func Markdown(out io.Writer, f Failover) error {
-	w := &sticky{out: out}
+	w, f := &sticky{out: out}, f.visible()
 	w.printf("# Failover of %s\n\n%s.\n\n%s\n\n", path.Base(cmp.Or(f.Operator, "academy-operator")), subject(f.Header), durations(f.Timing))
 	w.printf("| trial | mode | class | predicted | lock gap | user gap | winner | leaseTransitions |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for i, t := range f.Trials {

@@ -11,23 +11,32 @@ import (
 
 // Narrator tells a timeline in lines, one for each event that says something new.
 type Narrator struct {
-	lease *timeline.Lease
-	seen  float64 // arrival of the last write of the Lease
-	fresh bool    // the last write was a takeover: its holder is about to renew for the first time
-	ready map[string]bool
-	works string // the holder whose work was told last
+	lease   *timeline.Lease
+	seen    float64 // arrival of the last write of the Lease
+	fresh   bool    // the last write was a takeover: its holder is about to renew for the first time
+	atBegin bool    // the last write is what was there when the watching began: nobody saw it being written
+	ready   map[string]bool
+	works   string // the holder whose work was told last
 }
 
 // history is the age from which a log line was written before the watching began and is not told again.
 const history = 2 * time.Second
 
-// Line returns the line for the next event, or "" for one that says nothing new.
+// Line returns the line for the next event, or "" for one that says nothing new. Of what was there at the beginning it
+// returns two lines.
 func (n *Narrator) Line(e timeline.Event) string {
+	e = e.Visible()
 	what := n.tell(e)
 	if what == "" {
 		return ""
 	}
-	return e.Wall.Local().Format("15:04:05.000") + "  " + what
+	return Stamped(e.Wall, what)
+}
+
+// Stamped writes lines with their time.
+func Stamped(at time.Time, what string) string {
+	stamp := at.Local().Format("15:04:05.000") + "  "
+	return stamp + strings.ReplaceAll(what, "\n", "\n"+stamp)
 }
 
 func (n *Narrator) tell(e timeline.Event) string {
@@ -84,18 +93,23 @@ func (n *Narrator) tellAway(e timeline.Event) string {
 }
 
 func (n *Narrator) tellLease(e timeline.Event) string {
-	before, since, fresh := n.lease, e.Seconds-n.seen, n.fresh
-	n.lease, n.seen, n.fresh = e.Lease, e.Seconds, false
+	before, since, fresh, initial := n.lease, e.Seconds-n.seen, n.fresh, n.atBegin
 	l := e.Lease
+	if before != nil && *l == *before && l.ResourceVersion != "" {
+		return "" // listed again
+	}
+	n.lease, n.seen, n.fresh, n.atBegin = l, e.Seconds, false, before == nil
 	switch {
 	case before == nil && l.Holder == "":
 		return fmt.Sprintf("lease    nobody holds it; leaseTransitions %d", l.Transitions)
 	case before == nil:
-		return fmt.Sprintf("lease    held by %s; leaseDurationSeconds %d, leaseTransitions %d", l.Holder, l.LeaseDurationSeconds, l.Transitions)
+		return fmt.Sprintf("lease    held by %s\nlease    %s; %s, leaseTransitions %d", l.Holder, renewal(e), duration(l), l.Transitions)
 	case l.Holder == before.Holder && l.Holder == "":
 		return ""
 	case l.Holder == before.Holder && fresh && since < soon:
 		return "" // the election writes twice when it takes a Lease
+	case l.Holder == before.Holder && initial:
+		return fmt.Sprintf("lease    %s renewed", l.Holder)
 	case l.Holder == before.Holder:
 		return fmt.Sprintf("lease    %s renewed, after %.2f s", l.Holder, since)
 	case l.Holder == "":
@@ -109,7 +123,27 @@ func (n *Narrator) tellLease(e timeline.Event) string {
 	case since < float64(before.LeaseDurationSeconds)-slack:
 		how = "valid: %.2f s old"
 	}
-	return fmt.Sprintf("lease    %s took it ("+how+"); leaseTransitions %d", suffix(l.Holder), since, l.Transitions)
+	return fmt.Sprintf("lease    %s took it ("+how+"); leaseTransitions %d", Short(l.Holder), since, l.Transitions)
+}
+
+// renewal is when a record that was there already was renewed, by what it says.
+func renewal(e timeline.Event) string {
+	age := e.Wall.Sub(e.Lease.RenewTime).Seconds()
+	switch {
+	case e.Lease.RenewTime.IsZero():
+		return "no renewTime"
+	case age < -1:
+		return "renewed in the future"
+	default:
+		return fmt.Sprintf("renewed %.1f s ago", max(0, age))
+	}
+}
+
+func duration(l *timeline.Lease) string {
+	if l.LeaseDurationSeconds == 0 {
+		return "no duration"
+	}
+	return fmt.Sprintf("lasts %d s", l.LeaseDurationSeconds)
 }
 
 // soon is within which a second write after a takeover belongs to it; slack is how much earlier than LeaseDuration an expiry
@@ -142,7 +176,7 @@ func (n *Narrator) tellLog(e timeline.Event) string {
 	case api.MessageReconcile, api.MessageServing:
 		return ""
 	case api.MessageAttempt:
-		return "log      " + suffix(l.Pod) + " polled: " + n.found(e.Seconds)
+		return "log      " + Short(l.Pod) + " polled: " + n.found(e.Seconds)
 	}
 	if l.Raw != "" {
 		return "log      " + l.Pod + ": " + l.Raw
@@ -158,12 +192,12 @@ func (n *Narrator) found(now float64) string {
 	case n.lease.Holder == "":
 		return "free"
 	default:
-		return fmt.Sprintf("still in %s's name, changed %.1f s ago", suffix(n.lease.Holder), now-n.seen)
+		return fmt.Sprintf("still in %s's name, changed %.1f s ago", Short(n.lease.Holder), now-n.seen)
 	}
 }
 
-// suffix is the last part of a pod's name, which tells the replicas apart.
-func suffix(holder string) string {
+// Short is the last part of a pod's name, which tells the replicas apart.
+func Short(holder string) string {
 	name := timeline.PodOf(holder)
 	return name[strings.LastIndexByte(name, '-')+1:]
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestNarrator_TellsAHandoverAndLeavesOutRepetition(t *testing.T) {
-	at := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	at := time.Date(2026, 11, 30, 12, 0, 0, 0, time.Local)
 	lease := func(holder string, transitions int) *timeline.Lease {
 		return &timeline.Lease{Holder: holder, LeaseDurationSeconds: 15, Transitions: transitions}
 	}
@@ -43,9 +43,9 @@ func TestNarrator_TellsAHandoverAndLeavesOutRepetition(t *testing.T) {
 		}
 	}
 	want := []string{
-		"lease    held by pod-a; leaseDurationSeconds 15, leaseTransitions 3",
+		"lease    held by pod-a\n12:00:00.000  lease    no renewTime; lasts 15 s, leaseTransitions 3",
 		"work     pod-a works (transition 3, sequence 7)",
-		"lease    pod-a renewed, after 4.00 s",
+		"lease    pod-a renewed",
 		"pod      pod-a is terminating",
 		"lease    pod-a released it",
 		"process  pod-a ended (pid 9, exit code 0)",
@@ -75,6 +75,55 @@ func TestNarrator_TheSecondWriteOfATakeoverIsNoRenewal(t *testing.T) {
 		{17.5, "thief", "thief took it (valid: 0.30 s old); leaseTransitions 4"}, {19.5, "thief", "thief renewed, after 2.00 s"}} {
 		if got := tell(c.at, c.holder); !strings.HasSuffix(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("at %g: got %q, want %q", c.at, got, c.want)
+		}
+	}
+}
+
+// What was there when the watching began was written by nobody who was seen: its age is by its renewTime, and the first
+// renewal has no interval.
+func TestNarrator_TheBeginningPretendsToNoInterval(t *testing.T) {
+	at := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	name := "academy-operator-b46f6d498-ndkqw"
+	for _, c := range []struct {
+		renewed time.Time
+		want    string
+	}{{at.Add(-800 * time.Millisecond), "renewed 0.8 s ago; lasts 15 s, leaseTransitions 3"}, {at.Add(-250 * time.Second), "renewed 250.0 s ago; lasts 15 s, leaseTransitions 3"},
+		{time.Time{}, "no renewTime; lasts 15 s, leaseTransitions 3"}, {at.AddDate(1, 0, 0), "renewed in the future; lasts 15 s, leaseTransitions 3"}} {
+		var n Narrator
+		lease := &timeline.Lease{Holder: name, LeaseDurationSeconds: 15, Transitions: 3, RenewTime: c.renewed, ResourceVersion: "1"}
+		lines := strings.Split(n.Line(timeline.Event{Kind: timeline.LeaseSeen, Wall: at, Seconds: 1, Lease: lease}), "\n")
+		if len(lines) != 2 || !strings.HasSuffix(lines[0], "held by "+name) || !strings.HasSuffix(lines[1], c.want) || len(lines[0]) > 80 || len(lines[1]) > 80 {
+			t.Errorf("got %q, want %q", lines, c.want)
+		}
+		if line := n.Line(timeline.Event{Kind: timeline.LeaseSeen, Wall: at, Seconds: 1.5, Lease: lease}); line != "" {
+			t.Errorf("listed again: got %q", line)
+		}
+		again := *lease
+		again.ResourceVersion, again.RenewTime = "2", at.Add(time.Second)
+		if line := n.Line(timeline.Event{Kind: timeline.LeaseSeen, Wall: at, Seconds: 2.06, Lease: &again}); !strings.HasSuffix(line, name+" renewed") {
+			t.Errorf("got %q", line)
+		}
+		third := again
+		third.ResourceVersion, third.RenewTime = "3", at.Add(2*time.Second)
+		if line := n.Line(timeline.Event{Kind: timeline.LeaseSeen, Wall: at, Seconds: 4.06, Lease: &third}); !strings.Contains(line, "renewed") {
+			t.Errorf("got %q", line)
+		}
+	}
+}
+
+func TestNarrator_PrintsNoControlCharacters(t *testing.T) {
+	const evil = "a\x1b[2J\nb"
+	var n Narrator
+	for _, e := range []timeline.Event{
+		{Kind: timeline.LeaseSeen, Lease: &timeline.Lease{Holder: evil}}, {Kind: timeline.LeaseSeen, Lease: &timeline.Lease{Holder: evil + "x"}},
+		{Kind: timeline.PodSeen, Pod: &timeline.Pod{Name: evil, Phase: evil}}, {Kind: timeline.LogLine, Log: &timeline.Log{Pod: evil, Message: evil, Raw: evil}},
+		{Kind: timeline.WatchHole, Note: evil}, {Kind: timeline.ServerBack, Note: evil}, {Kind: timeline.FaultIssued, Fault: &timeline.Fault{Mode: evil, Pod: evil}},
+		{Kind: timeline.ProcessUp, Process: &timeline.Process{Pod: evil}}, {Kind: timeline.WorkSeen, Work: &timeline.Work{Holder: evil}}, {Kind: timeline.WorkSeen, Work: &timeline.Work{Holder: "b"}},
+	} {
+		for _, line := range strings.Split(n.Line(e), "\n") {
+			if strings.ContainsRune(line, 0x1b) || line != "" && !strings.Contains(line, "  ") {
+				t.Errorf("%s: got %q", e.Kind, line)
+			}
 		}
 	}
 }

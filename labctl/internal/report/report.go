@@ -111,8 +111,12 @@ func ReplacementStart(podStartLatency time.Duration) time.Duration {
 
 // Input is what the model needs to know of a trial of this run.
 func (h Header) Input(m fault.Mode, standbys int) gap.Input {
+	replacement := h.ReplacementStart()
+	if d, _ := fault.Describe(m); d.Silences {
+		replacement = 0 // its pod stays
+	}
 	return gap.Input{
-		Timing: h.Timing, Mode: m, Standbys: standbys, ReplacementStart: h.ReplacementStart(),
+		Timing: h.Timing, Mode: m, Standbys: standbys, ReplacementStart: replacement,
 		KeepsLease: h.ReleaseOnCancel != nil && !*h.ReleaseOnCancel, UniqueIdentity: h.Identity == api.IdentityPodUUID,
 	}
 }

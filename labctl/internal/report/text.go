@@ -18,7 +18,7 @@ import (
 
 // Text writes the run for people: what was configured, why each gap was what it was, one row for each mode, the verdict.
 func Text(out io.Writer, f Failover) error {
-	w := &sticky{out: out}
+	w, f := &sticky{out: out}, f.visible()
 	w.printf("%s\n%s\n\n", subject(f.Header), durations(f.Timing))
 	groups := byMode(f.Trials)
 	if single(groups) {
@@ -109,9 +109,9 @@ func userGapUncertainty(t timeline.Trial) *float64 { return t.GapUncertaintySeco
 
 func explain(w *sticky, t timeline.Trial, f Failover) {
 	w.printf("%s\n", title(t.Mode))
-	w.printf("  why      %s\n", wrap(Why(t, f.Timing), 78, 11))
+	w.printf("  why      %s\n", Wrap(Why(t, f.Timing), 78, 11))
 	if terms := Terms(t); terms != "" {
-		w.printf("  terms    %s\n", wrap(terms, 78, 11))
+		w.printf("  terms    %s\n", Wrap(terms, 78, 11))
 	}
 	if t.TransitionsAfter != nil {
 		w.printf("  lease    %s → %s\n           leaseTransitions %d → %d\n", t.HolderBefore, *t.HolderAfter, t.TransitionsBefore, *t.TransitionsAfter)
@@ -125,9 +125,9 @@ func explain(w *sticky, t timeline.Trial, f Failover) {
 	w.printf("\n")
 }
 
-// wrap breaks a sentence at spaces so that no line is longer than width; every line but the first is indented, and the
+// Wrap breaks a sentence at spaces so that no line is longer than width; every line but the first is indented, and the
 // first is assumed to begin at the indent.
-func wrap(text string, width, indent int) string {
+func Wrap(text string, width, indent int) string {
 	var b strings.Builder
 	at := indent
 	for i, word := range strings.Fields(text) {
@@ -149,10 +149,10 @@ func wrap(text string, width, indent int) string {
 
 func verdict(w *sticky, f Failover) {
 	if f.Cut != "" {
-		w.printf("\n%s\n", wrap(fmt.Sprintf("the run ended after %d of %d trials: %s", f.N, f.Requested, f.Cut), 80, 0))
+		w.printf("\n%s\n", Wrap(fmt.Sprintf("the run ended after %d of %d trials: %s", f.N, f.Requested, f.Cut), 80, 0))
 	}
 	if void := uncounted(f.Trials); void != "" {
-		w.printf("\n%s\n", wrap(void, 80, 0))
+		w.printf("\n%s\n", Wrap(void, 80, 0))
 	}
 	what := "the predicted range is checked, not the distribution"
 	if slices.ContainsFunc(f.Checks, func(c check.Check) bool { return c.Name == check.Distribution }) {
@@ -164,7 +164,7 @@ func verdict(w *sticky, f Failover) {
 	}
 	for _, c := range f.Checks {
 		if c.Verdict != check.Pass && c.Name != check.Undisturbed && c.Reason != check.NoneCounts { // which was told above
-			w.printf("  %s\n", wrap(fmt.Sprintf("%s: %s: %s", c.Verdict, c.Name, c.Reason), 80, 2))
+			w.printf("  %s\n", Wrap(fmt.Sprintf("%s: %s: %s", c.Verdict, c.Name, c.Reason), 80, 2))
 		}
 	}
 }

@@ -42,6 +42,9 @@ func (m model) confirmScreen() []string {
 		add("kubectl", d.NoKubectl)
 	}
 	add("lesson", d.Lesson)
+	if m.board.Restarted() {
+		add("before", "a pod whose container was restarted is replaced first: one more hand-over, and perhaps another holder")
+	}
 	add("first", "the lab settles, then a random while is waited out; it is timed and recorded like labctl failover --mode "+string(d.Mode))
 	return append(lines, "")
 }
@@ -72,9 +75,9 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// holderPod is the pod that a mode would be done to.
+// holderPod is the pod that a mode would be done to: the present holder's, whatever moment is shown.
 func (m model) holderPod() string {
-	s := m.board.At(m.moment())
+	s := m.board.At(m.now)
 	if s.Lease == nil || s.Lease.Holder == "" {
 		return "nobody holds the Lease now"
 	}

@@ -11,9 +11,9 @@ import (
 
 // failovers lists the last ones, as many as fit.
 func (f frame) failovers(list []*board.Failover, rows, offset int, focused bool) []string {
-	about := "mode, class, lock gap in the predicted range; in brackets: seen, not issued here"
+	about := "mode, class, lock gap of the predicted range; in brackets: seen, not issued as a trial"
 	if f.width < 100 {
-		about = "lock gap in the predicted range; in brackets: only seen"
+		about = "lock gap of the predicted range; in brackets: only seen"
 	}
 	out := []string{f.heading("FAILOVERS", about, f.width, focused)}
 	if len(list) == 0 {
@@ -40,17 +40,21 @@ func (f frame) pictureScale(list []*board.Failover) float64 {
 	return max(1, most)
 }
 
-// wideWidth has room for a larger picture and the user gap.
-const wideWidth = 115
+// wideWidth has room for a larger picture and the user gap, fullWidth for what the winner was and the transitions,
+// pictureWidth for the time and a picture.
+const wideWidth, fullWidth, pictureWidth = 115, 95, 78
 
 // failover is one row.
 func (f frame) failover(o *board.Failover, scale float64) string {
 	t := o.Trial
 	picture := 10
 	if f.width >= wideWidth {
-		picture = 24
+		picture = 18
 	}
-	row := t.WallT0.Local().Format("15:04:05") + " " + fit(mode(o), 13) + " " + f.classStyle(o).Render(fit(class(o), 13)) + " " + fit(f.lockGap(o), 8) + " " + f.picture(o, picture, scale)
+	row := fit(mode(o), 13) + " " + f.classStyle(o).Render(fit(class(o), 13)) + " " + fit(f.gapOfRange(o), 21)
+	if f.width >= pictureWidth {
+		row = t.WallT0.Local().Format("15:04:05") + " " + row + " " + f.picture(o, picture, scale)
+	}
 	switch {
 	case t.Void != "" && o.Ended:
 		row += " " + t.Void
@@ -59,17 +63,21 @@ func (f frame) failover(o *board.Failover, scale float64) string {
 		if winner == "" {
 			winner = "other"
 		}
-		row += fmt.Sprintf(" %s %s %s", f.signs.arrow, short(*t.HolderAfter), winner)
+		row += " " + f.signs.arrow + " " + short(*t.HolderAfter)
+		if f.width < fullWidth {
+			break // what decides least is left out
+		}
+		row += " " + winner
 		if t.TransitionsAfter != nil {
 			row += fmt.Sprintf(" %d%s%d", t.TransitionsBefore, f.signs.arrow, *t.TransitionsAfter)
 		}
 	}
 	if f.width >= wideWidth {
-		if t.GapSeconds != nil {
+		switch {
+		case t.OverlapSeconds != nil && *t.OverlapSeconds > 0: // says more than the user gap
+			row += f.alarm.Render("  two led for " + hundredths(*t.OverlapSeconds))
+		case t.GapSeconds != nil:
 			row += "  user gap " + hundredths(*t.GapSeconds)
-		}
-		if t.OverlapSeconds != nil && *t.OverlapSeconds > 0 {
-			row += f.alarm.Render("  two leaders for " + hundredths(*t.OverlapSeconds))
 		}
 	}
 	return row
@@ -77,8 +85,11 @@ func (f frame) failover(o *board.Failover, scale float64) string {
 
 // mode is what was done, or in brackets what was seen of it.
 func mode(o *board.Failover) string {
-	if o.Sign == "" {
+	switch {
+	case o.Sign == "":
 		return o.Fault.Mode
+	case o.Settling:
+		return "(settling)"
 	}
 	return "(" + brief.Replace(o.Sign) + ")"
 }
@@ -113,11 +124,21 @@ func (f frame) lockGap(o *board.Failover) string {
 	switch {
 	case o.Trial.LockGapSeconds != nil:
 		return hundredths(*o.Trial.LockGapSeconds)
-	case o.Trial.HolderAfter == nil && !o.Ended && f.snap.Now != nil && f.snap.Now.Failover != nil && !math.IsNaN(f.snap.Now.Free):
-		return seconds(f.snap.Now.Now-f.snap.Now.Free) + f.signs.arrow
+	case o.Trial.HolderAfter == nil && !o.Ended && f.snap.Nobody > 0:
+		return seconds(f.snap.Nobody) + f.signs.arrow
 	default:
 		return "not seen"
 	}
+}
+
+// gapOfRange is the figure with the range that the model gives for it. The range is rounded outwards, so that no figure that
+// lies in it seems not to.
+func (f frame) gapOfRange(o *board.Failover) string {
+	gap, p := f.lockGap(o), o.Predicted
+	if p.MaxSeconds <= 0 {
+		return gap
+	}
+	return fmt.Sprintf("%s of %.1f%s%.1f", gap, math.Floor(p.MinSeconds*10+1e-6)/10, f.signs.between, math.Ceil(p.MaxSeconds*10-1e-6)/10)
 }
 
 // picture is the predicted range with the measured gap in it.

@@ -43,6 +43,7 @@ type (
 	modesMsg  []fault.Description
 	trialMsg  timeline.Trial
 	sayMsg    string
+	listedMsg struct{}
 )
 
 // batchEvery is the least pause between two deliveries, and how long work waits for more of it: a reconcile is seen twice,
@@ -83,6 +84,9 @@ func (f *Feed) Modes(modes []fault.Description) { f.put(modesMsg(modes)) }
 
 // Trial tells what a run has measured so far of the failover that was announced last.
 func (f *Feed) Trial(t timeline.Trial) { f.put(trialMsg(t)) }
+
+// Listed tells that all that was there at the beginning has been told.
+func (f *Feed) Listed() { f.put(listedMsg{}) }
 
 // Say tells what is being waited for.
 func (f *Feed) Say(text string) { f.put(sayMsg(text)) }

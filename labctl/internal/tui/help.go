@@ -34,10 +34,11 @@ func (m model) helpScreen() []string {
 	sign := func(c board.Cell) string { return t.cell(c).Render(t.signs.cells[c]) }
 	for _, text := range []string{
 		sign(board.CellWorks) + " works: it reconciled   " + sign(board.CellHolds) + " holds the Lease, no work seen   " + sign(board.CellStandby) + " standby",
-		sign(board.CellNamed) + " the record names it, its process is gone      " + sign(board.CellOverlap) + " two worked at once",
+		sign(board.CellNamed) + " the record names it, its process is gone   " + sign(board.CellUnknown) + " not heard of   " + sign(board.CellOverlap) + " two worked",
 		sign(board.CellStopped) + " process ended   " + sign(board.CellStarted) + " started   " + sign(board.CellRestarted) + " restarted in its pod   " + sign(board.CellReleased) + " released the Lease",
 		sign(board.CellTaken) + " took a free Lease   " + sign(board.CellExpired) + " took an expired one   " + sign(board.CellStolen) + " took a valid one",
-		t.signs.now + " now   " + t.signs.deadline + " RenewDeadline   " + t.signs.lease + " LeaseDuration   " + t.signs.range_ + " takeover possible   " + t.signs.landed + " takeover",
+		"in the window: " + t.signs.now + " now  " + t.signs.cells[board.CellStopped] + " fault  " + t.signs.deadline + " RenewDeadline  " + t.signs.lease + " LeaseDuration",
+		"               " + t.signs.range_ + " takeover possible  " + t.signs.landed + " takeover   in brackets: seen, no trial",
 	} {
 		lines = append(lines, cut("  "+text, m.width))
 	}

@@ -75,15 +75,24 @@ func (f frame) lane(l board.Lane, long bool) string {
 	return text + runs(cells, styles)
 }
 
-// laneLegend explains the signs of the lanes.
-func (f frame) laneLegend() string {
+// laneLegend explains the signs that are in the lanes, in as many lines as that takes.
+func (f frame) laneLegend(lanes []board.Lane) []string {
+	var there [board.CellOverlap + 1]bool
+	for _, l := range lanes {
+		for _, c := range l.Cells {
+			there[c] = true
+		}
+	}
 	var parts []string
 	for _, e := range []struct {
 		cell board.Cell
 		word string
-	}{{board.CellWorks, "works"}, {board.CellHolds, "holds"}, {board.CellNamed, "named"}, {board.CellStandby, "standby"}, {board.CellStopped, "stopped"}, {board.CellRestarted, "restarted"},
-		{board.CellReleased, "released"}, {board.CellTaken, "took"}, {board.CellExpired, "expired"}, {board.CellOverlap, "two"}} {
-		parts = append(parts, f.cell(e.cell).Render(f.signs.cells[e.cell])+f.dim.Render(e.word))
+	}{{board.CellWorks, "works"}, {board.CellHolds, "holds"}, {board.CellNamed, "named"}, {board.CellStandby, "standby"}, {board.CellStarted, "started"}, {board.CellStopped, "stopped"},
+		{board.CellRestarted, "restarted"}, {board.CellReleased, "released"}, {board.CellTaken, "took"}, {board.CellExpired, "expired"}, {board.CellStolen, "took a valid one"},
+		{board.CellUnknown, "not heard of"}, {board.CellOverlap, "two"}} {
+		if there[e.cell] {
+			parts = append(parts, f.cell(e.cell).Render(f.signs.cells[e.cell])+f.dim.Render(e.word))
+		}
 	}
-	return cut(strings.Join(parts, " "), f.width)
+	return f.wrapped(parts, " ")
 }

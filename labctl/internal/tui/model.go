@@ -96,7 +96,7 @@ type model struct {
 	modes   []fault.Description // what can be done
 	picked  int
 	mode    fault.Description
-	replica int
+	reading string // the replica whose log is read; "" for the first
 	filter  string
 	typing  bool // the filter
 
@@ -105,6 +105,8 @@ type model struct {
 	quitting bool
 	said     string
 	notice   string
+	noticed  time.Time
+	began    float64 // when the failover under way was asked for
 
 	drawn *drawing
 }
@@ -176,17 +178,25 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tickMsg:
-		m.tick(time.Time(msg))
+		if m.tick(time.Time(msg)) {
+			m.drawn.fresh = false
+		}
 		passed := m.moment() - m.drawn.at
 		m.drawn.fresh = m.drawn.fresh && (passed == 0 || m.live && passed < redundant)
 		return m, tick()
 	case tea.KeyMsg:
-		return m.key(msg)
+		return m.press(msg)
 	case eventsMsg:
+		before := m.board.Begun()
 		for _, e := range msg {
 			m.board.On(e)
 			m.now = max(m.now, e.Seconds)
 		}
+		if m.board.Begun() > before {
+			m.notice = "" // it tells of an earlier one
+		}
+	case listedMsg:
+		m.board.Listed(m.now)
 	case modesMsg:
 		m.modes = msg
 	case configMsg:
@@ -194,47 +204,64 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case trialMsg:
 		m.board.Measured(timeline.Trial(msg))
 	case Link:
-		if m.link.State == Live && msg.State != Live {
-			m.board.Forget(m.now)
-		}
-		m.link = msg
+		m.linked(msg)
 	case sayMsg:
-		m.said = string(msg)
+		m.said = timeline.Visible(string(msg))
 	case doneMsg:
-		m.running, m.said = false, ""
-		m.notice = "recorded: " + msg.run
-		if msg.err != nil {
-			m.notice = "the failover ended early: " + msg.err.Error()
-		}
+		m.done(msg)
 		if m.quitting {
 			return m, tea.Quit
 		}
 	case exportedMsg:
-		m.notice = "exported to " + msg.path
+		m.note("exported to " + msg.path)
 		if msg.err != nil {
-			m.notice = "not exported: " + msg.err.Error()
+			m.note("not exported: " + msg.err.Error())
 		}
 	}
 	return m, nil
 }
 
-// tick moves the clocks.
-func (m *model) tick(now time.Time) {
+// linked takes how the view is connected.
+func (m *model) linked(l Link) {
+	switch {
+	case m.link.State == Live && l.State != Live:
+		m.board.Forget(m.now)
+	case m.link.State != Live && l.State == Live:
+		m.board.Resume(m.now)
+	}
+	m.link = l
+	m.link.Text = timeline.Visible(l.Text)
+}
+
+// done takes the end of the failover under way.
+func (m *model) done(d doneMsg) {
+	m.running, m.said = false, ""
+	m.board.Settle(false)
+	m.note("recorded: " + d.run)
+	if d.err != nil {
+		m.note("the failover ended early: " + d.err.Error())
+	}
+}
+
+// tick moves the clocks, and reports whether what is drawn changes by more than the moment.
+func (m *model) tick(now time.Time) (changed bool) {
 	passed := now.Sub(m.clock).Seconds()
 	if m.clock.IsZero() {
 		passed = 0
 	}
 	m.clock = now
+	changed = m.fade()
 	if m.options.Recorded == nil {
 		m.now = max(m.now, now.Sub(m.options.Start).Seconds())
-		return
+		return changed
 	}
 	if !m.playing {
-		return
+		return changed
 	}
 	if m.at += min(passed, 1) * m.speed; m.at >= m.now {
-		m.at, m.playing = m.now, false
+		m.at, m.playing, changed = m.now, false, true
 	}
+	return changed
 }
 
 // lanes are the replicas' lines that pass the filter.

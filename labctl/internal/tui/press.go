@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -13,6 +14,26 @@ import (
 	"academy.example/lab/labctl/internal/board"
 	"academy.example/lab/labctl/internal/fault"
 )
+
+// press acts on each rune of a message by itself: several that were typed fast, or pasted, come in one. What is pasted
+// confirms nothing.
+func (m model) press(k tea.KeyMsg) (tea.Model, tea.Cmd) {
+	if k.Type != tea.KeyRunes || len(k.Runes) == 1 && !k.Paste {
+		return m.key(k)
+	}
+	var commands []tea.Cmd
+	for _, r := range k.Runes {
+		if m.quitting || k.Paste && m.screen == screenConfirm {
+			break
+		}
+		next, command := m.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: k.Alt})
+		m = next.(model)
+		if command != nil {
+			commands = append(commands, command)
+		}
+	}
+	return m, tea.Batch(commands...)
+}
 
 // key acts on a key. q, ? and esc mean the same on every screen.
 func (m model) key(k tea.KeyMsg) (tea.Model, tea.Cmd) {
@@ -51,10 +72,11 @@ const leastWidth, leastHeight = 30, 8
 
 // quit ends the view; a failover under way is ended first.
 func (m model) quit() (tea.Model, tea.Cmd) {
+	m.quitting = true
 	if !m.running {
 		return m, tea.Quit
 	}
-	m.quitting = true
+	m.notice = ""
 	m.said = "ending the failover, then quitting"
 	m.cancel()
 	return m, nil
@@ -86,7 +108,10 @@ func (m model) keyMain(k tea.KeyMsg) (tea.Model, tea.Cmd) {
 			m.screen, m.picked = screenModes, 0
 		}
 	case key.Matches(k, m.keys.logs):
-		m.screen, m.replica = screenLogs, m.scroll[focusLanes]
+		m.screen, m.reading, m.scroll[focusLogs] = screenLogs, "", 0
+		if lanes := m.logged(); len(lanes) > 0 {
+			m.reading = lanes[0].Name // also when another one holds the Lease later
+		}
 	case key.Matches(k, m.keys.filter):
 		m.typing = true
 	case key.Matches(k, m.keys.export):
@@ -94,7 +119,7 @@ func (m model) keyMain(k tea.KeyMsg) (tea.Model, tea.Cmd) {
 	case key.Matches(k, m.keys.focus):
 		m.focus = (m.focus + 1) % focuses
 	case key.Matches(k, m.keys.up):
-		m.scroll[m.focus] = max(0, m.scroll[m.focus]-1)
+		m.scroll[m.focus] = max(0, min(m.scroll[m.focus], m.most())-1)
 	case key.Matches(k, m.keys.down):
 		m.scroll[m.focus] = min(m.scroll[m.focus]+1, m.most())
 	case key.Matches(k, m.keys.zoomIn):
@@ -113,11 +138,12 @@ func (m model) keyMain(k tea.KeyMsg) (tea.Model, tea.Cmd) {
 
 // most is how far the focused part can be scrolled.
 func (m model) most() int {
+	l := m.layout(m.frame())
 	switch m.focus {
 	case focusLanes:
-		return max(0, len(m.lanes())-1)
+		return max(0, len(l.lanes)-l.laneRows)
 	case focusFailovers:
-		return max(0, len(m.board.At(m.moment()).Failovers)-1)
+		return max(0, len(l.failovers)-l.failedRows)
 	default:
 		return 0
 	}
@@ -165,9 +191,9 @@ func (m *model) jump(to float64) {
 func (m *model) may() bool {
 	switch {
 	case m.running:
-		m.notice = "a failover is under way"
+		m.note("a failover is under way: g, f and m wait for its end")
 	case m.link.State != Live:
-		m.notice = "no lab is connected"
+		m.note("no lab is connected")
 	default:
 		return true
 	}
@@ -185,7 +211,7 @@ func (m model) ask(mode fault.Mode) model {
 			return m
 		}
 	}
-	m.notice = fmt.Sprintf("%s can't be done on this provider", mode)
+	m.note(fmt.Sprintf("%s can't be done on this provider", mode))
 	return m
 }
 
@@ -210,7 +236,8 @@ func (m model) confirm(k tea.KeyMsg) (tea.Model, tea.Cmd) {
 	if !m.may() {
 		return m, nil
 	}
-	m.running, m.live, m.said = true, true, "beginning"
+	m.running, m.live, m.said, m.began = true, true, "beginning", m.now
+	m.board.Settle(true)
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.cancel = cancel
 	actions, mode, feed := m.options.Actions, m.mode.Mode, m.feed
@@ -219,20 +246,6 @@ func (m model) confirm(k tea.KeyMsg) (tea.Model, tea.Cmd) {
 		run, err := actions.Failover(ctx, mode, feed)
 		return doneMsg{run, err}
 	}
-}
-
-func (m model) readLogs(k tea.KeyMsg) model {
-	switch {
-	case key.Matches(k, m.keys.focus):
-		m.replica, m.scroll[focusLogs] = (m.replica+1)%max(1, len(m.lanes())), 0
-	case key.Matches(k, m.keys.up):
-		m.scroll[focusLogs]++
-	case key.Matches(k, m.keys.down):
-		m.scroll[focusLogs] = max(0, m.scroll[focusLogs]-1)
-	case key.Matches(k, m.keys.logs):
-		m.screen = screenMain
-	}
-	return m
 }
 
 // typed takes a key while the filter is typed.
@@ -248,8 +261,8 @@ func (m model) typed(k tea.KeyMsg) (tea.Model, tea.Cmd) {
 		if r := []rune(m.filter); len(r) > 0 {
 			m.filter = string(r[:len(r)-1])
 		}
-	case tea.KeyRunes:
-		m.filter += string(k.Runes)
+	case tea.KeyRunes, tea.KeySpace:
+		m.filter += string(slices.DeleteFunc(slices.Clone(k.Runes), func(r rune) bool { return !strconv.IsPrint(r) }))
 	}
 	return m, nil
 }

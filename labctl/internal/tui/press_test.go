@@ -78,8 +78,8 @@ func TestKeys_AFailoverIsConfirmedAndShowsItsKubectlLine(t *testing.T) {
 			t.Errorf("%s, y: did %v, running %t", k, d.did, s.m.running)
 		}
 		s.press("g")
-		if s.m.screen != screenMain || !strings.Contains(s.m.draw(), string(want)) {
-			t.Error("a second failover can be asked for while one is under way")
+		if s.m.screen != screenMain || !strings.Contains(s.m.draw(), "a failover is under way") {
+			t.Error("a second failover can be asked for while one is under way, or it is not said that it can't")
 		}
 		s.send(done)
 		if s.m.running || !strings.Contains(s.m.draw(), "/runs/1") {

@@ -109,6 +109,17 @@ func (s *script) fault(t float64, mode, name string, standbys ...string) *script
 		SharedClock: true, RetryPeriodSeconds: 2}}).on(t, timeline.Event{Kind: timeline.FaultAccepted})
 }
 
+// followed is a Lease of whose candidates nothing is known, five seconds after it was first seen.
+func followed(l timeline.Lease) *script {
+	c := board.Config{Header: report.Header{Provider: "embedded", Lease: "some/lease"}, Namespace: "some", Kubernetes: "v1.37.2", SharedClock: true, Followed: true}
+	s := &script{newModel(context.Background(), Options{Start: epoch, Config: c, Up: "labctl up"}, themeOf(termenv.Ascii, true), newFeed())}
+	s.send(Link{State: Live})
+	if l.Holder == "x" {
+		return s.at(1)
+	}
+	return s.on(0, timeline.Event{Kind: timeline.LeaseSeen, Lease: &l}).at(5)
+}
+
 // scenes are what a student may see.
 var scenes = map[string]func() *script{
 	"live": func() *script { return newScript(2).leads(0, 60, pod(0), 3, pod(1)).at(60) },
@@ -141,7 +152,27 @@ var scenes = map[string]func() *script{
 		s := newScript(0)
 		return s.send(Link{State: NoLab, Attempt: 3}).at(3)
 	},
-	"one-replica": func() *script { return newScript(1).leads(0, 30, pod(0), 0).at(30) },
+	"lab-lost": func() *script {
+		return newScript(2).leads(0, 60, pod(0), 3, pod(1)).send(Link{State: NoLab, Attempt: 4}).at(63.2)
+	},
+	"overwritten": func() *script {
+		s := newScript(2).leads(0, 60, pod(0), 3, pod(1)).on(60.5, timeline.Event{Kind: timeline.LeaseSeen,
+			Lease: &timeline.Lease{Holder: "mallory", LeaseDurationSeconds: 15, Transitions: 3, AcquireTime: wall(-300), RenewTime: wall(58)}})
+		for t := 60.0; t < 68; t += 0.1 {
+			s.log(t, pod(0), api.MessageReconcile)
+		}
+		return s.process(68, timeline.ProcessGone, pod(0), 1).process(69, timeline.ProcessUp, pod(0), 0).polls(69.5, 72, pod(1)).at(72)
+	},
+	"stale-lease": func() *script {
+		return followed(timeline.Lease{Holder: "node-1", LeaseDurationSeconds: 15, RenewTime: wall(-87911)})
+	},
+	"future-lease": func() *script {
+		return followed(timeline.Lease{Holder: "node-1", LeaseDurationSeconds: 15, RenewTime: wall(365 * 24 * 3600)})
+	},
+	"empty-lease":   func() *script { return followed(timeline.Lease{}) },
+	"untimed-lease": func() *script { return followed(timeline.Lease{Holder: "evil\x1b[31m\nerror: \u009bname"}) },
+	"missing-lease": func() *script { return followed(timeline.Lease{Holder: "x"}).send(listedMsg{}).at(5) },
+	"one-replica":   func() *script { return newScript(1).leads(0, 30, pod(0), 0).at(30) },
 	"ten-replicas": func() *script {
 		var others []string
 		for i := range 9 {

@@ -26,7 +26,7 @@ type signs struct {
 var unicode = signs{
 	cells: map[board.Cell]string{board.CellNone: " ", board.CellUnknown: "?", board.CellStandby: "·", board.CellNamed: "░", board.CellHolds: "▒", board.CellWorks: "▓", board.CellStarted: "+",
 		board.CellRestarted: "↻", board.CellStopped: "×", board.CellReleased: "▽", board.CellTaken: "△", board.CellExpired: "◇", board.CellStolen: "!", board.CellOverlap: "‼"},
-	now: "●", landed: "◆", deadline: "┊", lease: "│", range_: "▒", base: "─", rule: "─", live: "●", away: "○", arrow: "→", between: "–",
+	now: "●", landed: "◆", deadline: "┊", lease: "│", range_: "═", base: "─", rule: "─", live: "●", away: "○", arrow: "→", between: "–",
 }
 
 var ascii = signs{
@@ -111,9 +111,11 @@ func cut(s string, width int) string { return ansi.Truncate(s, max(0, width), "�
 // middle cuts a name in its middle, so that its end, which tells it from the others, stays.
 func middle(name string, width int) string {
 	r := []rune(name)
-	switch {
-	case len(r) <= width:
+	switch w := ansi.StringWidth(name); {
+	case w <= width:
 		return name
+	case w != len(r): // some take two columns, or none
+		return ansi.Truncate(name, max(0, width), "…")
 	case width < 3:
 		return string(r[len(r)-max(0, width):])
 	}

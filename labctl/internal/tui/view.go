@@ -64,9 +64,17 @@ func (m model) idle() bool {
 // Below these there is no room for lanes.
 const smallWidth, smallHeight = 60, 16
 
+// Below this the window of the last failover is left out, so that lanes and failovers have room.
+const lowHeight = 20
+
 func (m model) frame() frame {
 	f := frame{theme: m.theme, snap: m.board.At(m.moment()), config: m.board.Config(), width: m.width}
 	f.link, f.linkOK = m.linkText(f.snap)
+	f.low = m.height < lowHeight
+	f.lost = "not connected"
+	if m.link.State == NoLab {
+		f.lost = "no lab"
+	}
 	return f
 }
 
@@ -76,7 +84,7 @@ func (m model) linkText(s board.Snapshot) (string, bool) {
 	case m.options.Recorded != nil && m.playing:
 		return fmt.Sprintf("%s  %s  play %gx", m.options.Recorded.Name, s.Wall.Local().Format("15:04:05"), m.speed), true
 	case m.options.Recorded != nil:
-		return fmt.Sprintf("%s  %s  paused", m.options.Recorded.Name, s.Wall.Local().Format("15:04:05")), true
+		return fmt.Sprintf("%s  %s  paused, %gx", m.options.Recorded.Name, s.Wall.Local().Format("15:04:05"), m.speed), true
 	case m.link.State == Connecting:
 		return "connecting", false
 	case m.link.State == NoLab:
@@ -131,20 +139,33 @@ func (m model) waiting() []string {
 	return lines
 }
 
+// layout is how the lines of the main view are shared out.
+type layout struct {
+	lanes                []board.Lane
+	failovers            []*board.Failover
+	top, legend          []string
+	laneRows, failedRows int
+}
+
+func (m model) layout(f frame) layout {
+	l := layout{lanes: m.lanes(), failovers: keep(f.snap.Failovers, func(o *board.Failover) bool { return matchesFailover(m.filter, o) })}
+	l.top, l.legend = append(f.head(), f.window(m.focus == focusWindow)...), f.laneLegend(l.lanes)
+	room := m.height - 2 - len(l.top) - 2 - len(l.legend) // two headings
+	l.laneRows = min(max(1, len(l.lanes)), max(1, room-min(3, max(1, len(l.failovers)))))
+	l.failedRows = max(1, room-l.laneRows)
+	if l.laneRows < len(l.lanes) { // who leads is always seen first
+		slices.SortStableFunc(l.lanes, func(a, b board.Lane) int { return rank(a) - rank(b) })
+	}
+	return l
+}
+
 // main is the whole view.
 func (m model) main() []string {
 	f := m.frame()
-	lanes := m.lanes()
-	failovers := keep(f.snap.Failovers, func(o *board.Failover) bool { return matchesFailover(m.filter, o) })
-	lines := append(f.head(), f.window(m.focus == focusWindow)...)
-	room := m.height - 2 - len(lines) - 3 // two headings and the legend
-	rows := min(max(1, len(lanes)), max(1, room-min(3, max(1, len(failovers)))))
-	if rows < len(lanes) { // who leads is always seen first
-		slices.SortStableFunc(lanes, func(a, b board.Lane) int { return rank(a) - rank(b) })
-	}
-	lines = append(lines, f.lanes(lanes, m.step, rows, m.scroll[focusLanes], m.focus == focusLanes)...)
-	lines = append(lines, f.laneLegend())
-	return append(lines, f.failovers(failovers, max(1, room-rows), m.scroll[focusFailovers], m.focus == focusFailovers)...)
+	l := m.layout(f)
+	lines := append(l.top, f.lanes(l.lanes, m.step, l.laneRows, m.scroll[focusLanes], m.focus == focusLanes)...)
+	lines = append(lines, l.legend...)
+	return append(lines, f.failovers(l.failovers, l.failedRows, m.scroll[focusFailovers], m.focus == focusFailovers)...)
 }
 
 // rank orders lanes that do not all fit: those that work or hold the Lease, then those that live.
@@ -172,7 +193,7 @@ func (m model) small() []string {
 	lines := []string{
 		f.strong.Render(middle(f.holder(), m.width)),
 		style.Render(cut(text, m.width)),
-		cut("renewed "+seconds(f.snap.Age)+" ago  "+cut(link, m.width-20), m.width),
+		cut(f.aged()+"  "+cut(link, m.width-20), m.width),
 	}
 	if w := f.snap.Now; w != nil {
 		lines = append(lines, f.bar(*w, f.scale()), cut(fmt.Sprintf("%s %.1f  %s %.0f  %s %.1f%s%.1f", f.signs.now, w.Now, f.signs.lease, w.LeaseDuration, f.signs.range_, w.Earliest, f.signs.between, w.Latest), m.width))
@@ -194,27 +215,6 @@ func winnerOf(o *board.Failover) string {
 	return short(*o.Trial.HolderAfter)
 }
 
-// message is the line above the keys: what is being done, or what was.
-func (m model) message() string {
-	t := m.theme
-	switch {
-	case m.typing:
-		return cut("/"+m.filter+t.on.Render(" ")+t.dim.Render("  enter keeps it, esc drops it"), m.width)
-	case m.running:
-		return cut(t.note.Render(t.signs.arrow+" "+string(m.mode.Mode)+": "+m.said), m.width)
-	case m.notice != "":
-		return cut(t.note.Render(m.notice), m.width)
-	case m.link.State == NoLab && !m.idle():
-		return cut(t.bad.Render("no lab is running: "+m.options.Up), m.width)
-	case m.filter != "":
-		return cut(t.note.Render("filter: "+m.filter+" (esc shows all)"), m.width)
-	}
-	if holes := m.board.Holes(m.moment(), 10); len(holes) > 0 {
-		return cut(t.dim.Render("hole: "+holes[len(holes)-1].Note), m.width)
-	}
-	return ""
-}
-
 // footer is the keys of the screen; ? and q are never left out.
 func (m model) footer() string {
 	k := m.keys
@@ -226,7 +226,10 @@ func (m model) footer() string {
 		if m.idle() {
 			break
 		}
-		bindings = append(bindings, k.graceful, k.force, k.modes, k.pause, k.slower, k.faster, bind("", "←→", "scrub"), k.end, k.focus, k.logs, k.filter, k.export, k.zoomIn)
+		if !m.running {
+			bindings = append(bindings, k.graceful, k.force, k.modes)
+		}
+		bindings = append(bindings, k.pause, k.slower, k.faster, bind("", "←→", "scrub"), k.end, k.focus, k.logs, k.filter, k.export, k.zoomIn)
 	case screenModes:
 		bindings = append(bindings, k.back, k.up, k.down, bind("enter", "enter", "choose"))
 	case screenConfirm:

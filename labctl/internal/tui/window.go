@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"academy.example/lab/labctl/internal/board"
@@ -12,20 +13,26 @@ import (
 // window is the bar from the last renewal to the latest takeover, and below it that of the last failover, which stays.
 func (f frame) window(focused bool) []string {
 	about := "seconds since the last renewal"
-	if w := f.snap.Now; w != nil && w.Failover == nil {
+	switch w := f.snap.Now; {
+	case w == nil:
+		about = ""
+	case w.Failover != nil:
+	case !f.snap.HolderLives || w.Now > w.LeaseDuration:
+		about += ", and nobody renews it"
+	default:
 		about += ", should it die now"
 	}
-	if f.width < 80 {
+	if f.width < 80 && about != "" {
 		about = "since the last renewal"
 	}
 	lines := []string{f.heading("TAKEOVER WINDOW", about, f.width, focused)}
 	scale := f.scale()
 	if f.snap.Now == nil {
-		lines = append(lines, f.dim.Render("no Lease is held"), "")
+		lines = append(lines, f.dim.Render(cut(f.snap.NoWindow, f.width)), "")
 	} else {
-		lines = append(lines, f.bar(*f.snap.Now, scale), cut(f.legend(*f.snap.Now), f.width))
+		lines = append(append(lines, f.bar(*f.snap.Now, scale)), f.legend(*f.snap.Now)...)
 	}
-	if f.snap.Last != nil {
+	if f.snap.Last != nil && !f.low {
 		lines = append(lines, f.bar(*f.snap.Last, scale), cut(f.landing(*f.snap.Last), f.width))
 	}
 	return lines
@@ -93,8 +100,8 @@ func runs(cells []string, styles []*ink) string {
 	return b.String()
 }
 
-// legend explains the signs of the present window with their values.
-func (f frame) legend(w board.Window) string {
+// legend explains the signs of the present window with their values, in two lines if need be.
+func (f frame) legend(w board.Window) []string {
 	parts := []string{f.signs.now + " now " + fmt.Sprintf("%.1f", w.Now)}
 	if w.Latest > 0 {
 		parts = append(parts, fmt.Sprintf("%s takeover %.1f%s%.1f", f.signs.range_, w.Earliest, f.signs.between, w.Latest))
@@ -102,11 +109,32 @@ func (f frame) legend(w board.Window) string {
 	if w.Failover != nil {
 		parts = append(parts, fmt.Sprintf("%s fault %.1f", f.signs.cells[board.CellStopped], w.Fault))
 	}
-	parts = append(parts, fmt.Sprintf("%s LeaseDuration %.0f", f.signs.lease, w.LeaseDuration))
-	if w.RenewDeadline > 0 && (w.Failover == nil || f.width >= 90) {
-		parts = append(parts, fmt.Sprintf("%s RenewDeadline %.0f", f.signs.deadline, w.RenewDeadline))
+	whole := append(slices.Clone(parts), fmt.Sprintf("%s LeaseDuration %.0f", f.signs.lease, w.LeaseDuration))
+	parts = append(parts, f.signs.lease+" LeaseDuration") // its number is in the head, too
+	if w.RenewDeadline > 0 {
+		whole = append(whole, fmt.Sprintf("%s RenewDeadline %.0f", f.signs.deadline, w.RenewDeadline))
+		parts = append(parts, f.signs.deadline+" RenewDeadline")
 	}
-	return strings.Join(parts, "  ")
+	if line := strings.Join(whole, "  "); lineWidth(line) <= f.width {
+		return []string{line}
+	}
+	return f.wrapped(parts, "  ")
+}
+
+// wrapped joins parts to lines that fit.
+func (f frame) wrapped(parts []string, between string) []string {
+	lines := []string{""}
+	for _, part := range parts {
+		switch last := &lines[len(lines)-1]; {
+		case *last == "":
+			*last = part
+		case lineWidth(*last)+lineWidth(between)+lineWidth(part) <= f.width:
+			*last += between + part
+		default:
+			lines = append(lines, part)
+		}
+	}
+	return lines
 }
 
 // landing says where in its window the last takeover came.

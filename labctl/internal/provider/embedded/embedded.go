@@ -44,6 +44,7 @@ var (
 	_ provider.ProcessWatcher = Provider{}
 	_ provider.Auditor        = Provider{}
 	_ provider.NodeProber     = Provider{}
+	_ provider.Silencer       = Provider{}
 )
 
 // name is the word that --provider takes.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -71,6 +72,53 @@ func (p Provider) Kill(ctx context.Context, cluster provider.Cluster, podUID str
 		return provider.Exit{}, fmt.Errorf("kill pod %s: process %d was signalled but did not end", podUID, exit.PID)
 	}
 	return provider.Exit{PID: exit.PID, ExitCode: exit.ExitCode}, nil
+}
+
+// Silence stops the pod's process, or cuts its way to the API server, for a while that the node ends by itself.
+func (p Provider) Silence(ctx context.Context, cluster provider.Cluster, pod provider.PodRef, how provider.Silence, lasts time.Duration) error {
+	if how == provider.Freeze {
+		return tell(ctx, cluster, pod.UID, "signal?signal=SIGSTOP&lasts="+lasts.String())
+	}
+	return tell(ctx, cluster, pod.UID, "network?mode="+string(how)+"&lasts="+lasts.String())
+}
+
+// Restore ends a silence.
+func (p Provider) Restore(ctx context.Context, cluster provider.Cluster, pod provider.PodRef, how provider.Silence) error {
+	what := "network?mode=open"
+	if how == provider.Freeze {
+		what = "signal?signal=SIGCONT"
+	}
+	if err := tell(ctx, cluster, pod.UID, what); !errors.Is(err, provider.ErrNotRunning) {
+		return err
+	}
+	return nil
+}
+
+// tell asks the node to do something to a pod.
+func tell(ctx context.Context, cluster provider.Cluster, podUID, what string) error {
+	client, err := nodeClient(cluster)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://node/v1/pods/"+url.PathEscape(podUID)+"/"+what, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return &provider.Problem{Err: fmt.Errorf("ask the node: %w", err), Hint: "labctl doctor"}
+	}
+	defer answer.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusNotFound, http.StatusConflict:
+		return fmt.Errorf("%w: %s", provider.ErrNotRunning, strings.TrimSpace(string(body)))
+	default:
+		return fmt.Errorf("the node answered %s: %s", answer.Status, strings.TrimSpace(string(body)))
+	}
 }
 
 // nodeEvent is one line of the node's event stream.

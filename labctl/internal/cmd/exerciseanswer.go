@@ -1,0 +1,121 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"academy.example/lab/labctl/internal/exercise"
+	"academy.example/lab/labctl/internal/provider"
+)
+
+func (a *app) exerciseAnswerCommand(k *course) *cobra.Command {
+	return &cobra.Command{
+		Use:   "answer [NN] ID=VALUE…",
+		Short: "Write answers down; a prediction counts from this moment",
+		Long: "answer notes one or more answers in the file of the progress, which can be edited as well. A prediction that is changed counts\n" +
+			"from the change on, and so do the runs that it is about.",
+		Example: "  labctl exercise answer predict-gap=15\n  labctl exercise answer ticks=c standby=b\n  labctl exercise answer 02 in-words='a candidate checks …'",
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.openCourse(k); err != nil {
+				return err
+			}
+			return a.exerciseAnswer(c, k, args)
+		},
+	}
+}
+
+func (a *app) exerciseAnswer(c *cobra.Command, k *course, args []string) error {
+	var named []string
+	if len(args) > 0 && !strings.Contains(args[0], "=") {
+		if _, ok := exercise.Find(k.all, args[0]); !ok {
+			return notAnswer(c, args[0])
+		}
+		named, args = args[:1], args[1:]
+	}
+	e, err := k.pick(named)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return usageError{command: c.CommandPath(), err: errors.New("answer takes ID=VALUE, one or more")}
+	}
+	entry, _ := k.progress.Start(e, time.Now())
+	for _, arg := range args {
+		id, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			return notAnswer(c, arg)
+		}
+		q, known := e.Question(id)
+		if !known {
+			return &provider.Problem{Err: fmt.Errorf("exercise %s has no question %q; it has %s", e.Number(), id, strings.Join(ids(e), ", ")), Hint: "labctl exercise show " + e.Number()}
+		}
+		if err := entry.Answer(q, value, time.Now()); err != nil {
+			return &provider.Problem{Err: err, Hint: "labctl exercise show " + e.Number()}
+		}
+	}
+	if err := k.progress.Write(k.file); err != nil {
+		return err
+	}
+	for _, arg := range args {
+		id, _, _ := strings.Cut(arg, "=")
+		fmt.Fprintf(a.streams.Out, "%s = %s\n", id, entry.Answers[id])
+	}
+	return nil
+}
+
+func notAnswer(c *cobra.Command, word string) error {
+	return usageError{command: c.CommandPath(), err: fmt.Errorf("%q is not of the form ID=VALUE; a value with spaces needs quotes", word)}
+}
+
+// ids are the questions that can be answered in words.
+func ids(e exercise.Exercise) []string {
+	var all []string
+	for _, q := range e.Questions {
+		if q.Answered() {
+			all = append(all, q.ID)
+		}
+	}
+	return all
+}
+
+func (a *app) exerciseHint(k *course, args []string) error {
+	e, err := k.pick(args)
+	if err != nil {
+		return err
+	}
+	entry, _ := k.progress.Start(e, time.Now())
+	n := min(entry.Hints, len(e.Hints)-1)
+	entry.Hints = n + 1
+	if err := k.progress.Write(k.file); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.streams.Out, "hint %d of %d for exercise %s\n\n%s\n", n+1, len(e.Hints), e.Number(), e.Hints[n])
+	if n == len(e.Hints)-1 {
+		fmt.Fprintf(a.streams.Out, "\nthat is the last one; %s shows the solution\n", a.typed("labctl exercise solution --spoil"))
+	}
+	return nil
+}
+
+func (a *app) exerciseSolutionCommand(k *course) *cobra.Command {
+	var spoil bool
+	c := &cobra.Command{Use: "solution [NN]", Short: "Show one possible solution, after passing", Args: oneExercise, RunE: func(_ *cobra.Command, args []string) error {
+		if err := a.openCourse(k); err != nil {
+			return err
+		}
+		e, err := k.pick(args)
+		if err != nil {
+			return err
+		}
+		if entry := k.progress.Exercises[e.Name]; !spoil && (entry == nil || entry.Passed == nil) {
+			return &provider.Problem{Err: fmt.Errorf("exercise %s is not passed yet", e.Number()), Hint: "labctl exercise hint " + e.Number()}
+		}
+		_, err = fmt.Fprintf(a.streams.Out, "one possibility:\n\n%s", a.spelled(e.Solution))
+		return err
+	}}
+	c.Flags().BoolVar(&spoil, "spoil", false, "show it before passing")
+	return c
+}
