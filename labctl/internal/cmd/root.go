@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/sim"
 )
 
 // Streams are the program's input and outputs: results on Out, everything else on Err.
@@ -33,6 +34,7 @@ const (
 
 // Main runs labctl with the process's signals and returns the exit code.
 func Main(args []string, streams Streams) int {
+	sim.Child() // which does nothing unless this is the simulator's process
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	return Run(ctx, args, streams)
@@ -116,7 +118,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.upCommand(), a.downCommand(), a.statusCommand(), a.doctorCommand(), a.envCommand(), a.kubeconfigCommand(),
 		a.scaleCommand(), a.operatorCommand(), a.failoverCommand(), a.watchCommand(),
-		a.reportCommand(), a.replayCommand(), a.predictCommand(), a.adviseCommand(), a.trialsCommand(), a.benchCommand(), a.imageCommand(), a.versionCommand(),
+		a.reportCommand(), a.replayCommand(), a.predictCommand(), a.adviseCommand(), a.simulateCommand(), a.trialsCommand(), a.benchCommand(), a.imageCommand(), a.versionCommand(),
 		a.exerciseCommand(), a.checklistCommand(), a.resetCommand())
 	return root
 }

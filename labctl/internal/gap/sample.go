@@ -71,3 +71,16 @@ func (s Sample) More(margin float64) int {
 	need := z95 * s.deviation / margin
 	return max(0, int(math.Ceil(need*need))-s.N)
 }
+
+// ShareAtMost is the 95 % upper bound of a share of which seen in n trials were counted: 3/n if none was (Wilson's otherwise).
+func ShareAtMost(seen, n int) float64 {
+	if n == 0 {
+		return 1
+	}
+	if seen == 0 {
+		return 1 - math.Pow(0.05, 1/float64(n))
+	}
+	const z = 1.645 // one-sided
+	p, m := float64(seen)/float64(n), float64(n)
+	return min(1, (p+z*z/(2*m)+z*math.Sqrt(p*(1-p)/m+z*z/(4*m*m)))/(1+z*z/m))
+}

@@ -34,3 +34,16 @@ func TestSum_RefusesWhatFewGapsCannotTell(t *testing.T) {
 		t.Errorf("no gaps: %+v", z)
 	}
 }
+
+// The rule of three, and a bound that covers the truth in 95 of 100 cases.
+func TestShareAtMost(t *testing.T) {
+	if got := ShareAtMost(0, 50); math.Abs(got-0.0582) > 0.0005 {
+		t.Errorf("0 of 50: %.4f, want 0.0582", got)
+	}
+	if got := ShareAtMost(99, 100); got < 0.99 || got > 1 {
+		t.Errorf("99 of 100: %.4f", got)
+	}
+	if ShareAtMost(0, 0) != 1 {
+		t.Error("no trials say something")
+	}
+}
