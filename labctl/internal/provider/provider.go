@@ -99,7 +99,8 @@ func ReadConfig(path string) (*rest.Config, error) {
 	return clientcmd.NewDefaultClientConfig(*file, nil).ClientConfig()
 }
 
-// Provider is a place to run. Extra abilities are extra interfaces: Examiner, Signaler, ProcessWatcher, Auditor, NodeProber, Silencer.
+// Provider is a place to run. Extra abilities are extra interfaces: Examiner, Signaler, ProcessWatcher, Auditor, NodeProber, Silencer,
+// ServerStopper.
 type Provider interface {
 	// Name is the word that --provider takes.
 	Name() string
@@ -125,9 +126,9 @@ type Finding struct {
 
 // Examiner is a provider that can tell apart what it needs of this machine.
 type Examiner interface {
-	// Examine looks at one thing after the other, and stops where the next would be pointless. image is the node image to
+	// Examine looks at one thing after the other, and stops where the next would be pointless. name is the lab, image the node image to
 	// look for; empty takes the provider's own.
-	Examine(ctx context.Context, image string) []Finding
+	Examine(ctx context.Context, name, image string) []Finding
 }
 
 // Exit is the end of a process.
@@ -203,4 +204,12 @@ type Silencer interface {
 	Silence(ctx context.Context, cluster Cluster, pod PodRef, how Silence, lasts time.Duration) error
 	// Restore ends it. Nothing to end is no error.
 	Restore(ctx context.Context, cluster Cluster, pod PodRef, how Silence) error
+}
+
+// ServerStopper is a provider that can stop its API server. That ends by itself, whatever becomes of labctl.
+type ServerStopper interface {
+	// StopServer returns when the API server answers nobody any more.
+	StopServer(ctx context.Context, cluster Cluster, lasts time.Duration) error
+	// ResumeServer ends it. Nothing to end is no error.
+	ResumeServer(ctx context.Context, cluster Cluster) error
 }

@@ -45,6 +45,7 @@ var (
 	_ provider.Auditor        = Provider{}
 	_ provider.NodeProber     = Provider{}
 	_ provider.Silencer       = Provider{}
+	_ provider.ServerStopper  = Provider{}
 )
 
 // name is the word that --provider takes.

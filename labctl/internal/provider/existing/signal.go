@@ -49,33 +49,52 @@ func (p Provider) Kill(ctx context.Context, cluster provider.Cluster, podUID str
 	return provider.Exit{}, fmt.Errorf("kill pod %s: %w", podUID, provider.ErrNotRunning)
 }
 
+// programs are where the operator's program is looked for in its container: by PATH, in the root of an image that holds
+// nothing else, and as what the container runs.
+var programs = []string{api.Program, "/" + api.Program, "/proc/1/exe"}
+
 // throw runs the operator's exit command in the pod. The command returns when the process behind the switch has gone; the
 // container's end may cut the command's own stream off before it can say so.
 func throw(ctx context.Context, config *rest.Config, client kubernetes.Interface, pod *corev1.Pod) (provider.Exit, error) {
 	before := restarts(pod)
-	request := client.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Container: api.ContainerName, Command: []string{api.Program, api.ExitCommand}, Stdout: true, Stderr: true}, scheme.ParameterCodec)
-	executor, err := remotecommand.NewSPDYExecutor(config, "POST", request.URL())
-	if err != nil {
-		return provider.Exit{}, err
+	var said string
+	var ran error
+	for _, program := range programs {
+		if said, ran = run(ctx, config, client, pod, program); ran == nil {
+			return provider.Exit{ExitCode: api.ExitUnreleased}, nil
+		}
+		if !strings.Contains(ran.Error(), "not found") && !strings.Contains(ran.Error(), "no such file") {
+			break
+		}
 	}
-	var said bytes.Buffer
-	ran := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: io.Discard, Stderr: &said})
-	if ran == nil {
-		return provider.Exit{ExitCode: api.ExitUnreleased}, nil
-	}
-	// It may have worked all the same: the pod tells.
-	for now, err := client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{}); err == nil && now.UID == pod.UID; now, err = client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{}) {
+	// It may have worked all the same: the pod tells, within the time that a kubelet needs to see it.
+	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline) && ctx.Err() == nil; {
+		now, err := client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err != nil || now.UID != pod.UID {
+			break
+		}
 		if restarts(now) > before || terminated(now) {
 			return provider.Exit{ExitCode: api.ExitUnreleased}, nil
 		}
 		select {
 		case <-ctx.Done():
-			return provider.Exit{}, fmt.Errorf("kill pod %s by exec: %w: %s", pod.Name, ran, strings.TrimSpace(said.String()))
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return provider.Exit{}, fmt.Errorf("kill pod %s by exec: %w", pod.Name, ran)
+	return provider.Exit{}, fmt.Errorf("kill pod %s by exec: %w %s", pod.Name, ran, said)
+}
+
+// run runs a program's exit command in the pod, and returns what it said of trouble.
+func run(ctx context.Context, config *rest.Config, client kubernetes.Interface, pod *corev1.Pod, program string) (said string, err error) {
+	request := client.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Container: api.ContainerName, Command: []string{program, api.ExitCommand}, Stdout: true, Stderr: true}, scheme.ParameterCodec)
+	executor, err := remotecommand.NewSPDYExecutor(config, "POST", request.URL())
+	if err != nil {
+		return "", err
+	}
+	var trouble bytes.Buffer
+	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: io.Discard, Stderr: &trouble})
+	return strings.TrimSpace(trouble.String()), err
 }
 
 func restarts(pod *corev1.Pod) (n int32) {

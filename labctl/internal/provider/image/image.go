@@ -47,7 +47,7 @@ func New(name, program string) (*Image, error) {
 	}
 	config, err := json.Marshal(map[string]any{
 		"architecture": architecture, "os": "linux", "created": "1970-01-01T00:00:00Z",
-		"config":  map[string]any{"Entrypoint": []string{"/" + base}, "WorkingDir": "/"},
+		"config":  map[string]any{"Entrypoint": []string{"/" + base}, "WorkingDir": "/", "Env": []string{"PATH=/"}}, // so that exec finds it
 		"rootfs":  map[string]any{"type": "layers", "diff_ids": []string{digest(layer)}},
 		"history": []map[string]string{{"created": "1970-01-01T00:00:00Z", "created_by": "labctl"}},
 	})

@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	}
 	p := &Provider{BinDir: bin}
 	image := os.Getenv("LABCTL_KIND_IMAGE")
-	for _, f := range p.Examine(t.Context(), image) {
+	for _, f := range p.Examine(t.Context(), "", image) {
 		if f.Err != nil {
 			t.Skipf("skipped: kind can't run here: %v", f.Err)
 		}

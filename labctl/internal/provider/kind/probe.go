@@ -86,7 +86,7 @@ func (p *Provider) Available(ctx context.Context) error {
 }
 
 // Examine looks at all that a cluster needs: programs, Docker, memory, disk, the node image, inotify.
-func (p *Provider) Examine(ctx context.Context, image string) []provider.Finding {
+func (p *Provider) Examine(ctx context.Context, _, image string) []provider.Finding {
 	program, err := p.program()
 	findings := []provider.Finding{{Name: "programs", Good: program + " is there", Err: err}}
 	i, err := daemon(ctx)

@@ -62,7 +62,7 @@ func TestExamine_TellsEachThingApart(t *testing.T) {
 	fakeDocker(t, goodInfo)
 	t.Setenv("CGROUP", "1")
 	got := map[string]provider.Finding{}
-	for _, f := range operator(t).Examine(t.Context(), "kindest/node:v9") {
+	for _, f := range operator(t).Examine(t.Context(), "lab", "kindest/node:v9") {
 		got[f.Name] = f
 	}
 	for _, name := range []string{"programs", "docker", "cgroup", "memory", "disk", "inotify"} {
