@@ -154,7 +154,7 @@ func classExpected(c Case) (Verdict, string) {
 	switch {
 	case c.Trial.Class == timeline.Unknown:
 		return Unknown, c.Trial.Void
-	case c.Trial.Class != want:
+	case !c.Input.Accepts(c.Trial.Class):
 		reason := fmt.Sprintf("class %s, expected %s", c.Trial.Class, want)
 		if len(c.Trial.Errors) > 0 {
 			reason += "; what went wrong: " + c.Trial.Errors[0]
@@ -170,10 +170,8 @@ func gapInBand(c Case) (Verdict, string) {
 	if c.Trial.LockGapSeconds == nil {
 		return Unknown, "the lock gap was not seen"
 	}
-	switch c.Trial.Class {
-	case timeline.Unknown, timeline.Stolen, timeline.Deleted:
-		return Unknown, fmt.Sprintf("there is no prediction for class %s", c.Trial.Class)
-	default:
+	if class := c.Trial.Class; class == timeline.Unknown || (class == timeline.Stolen || class == timeline.Deleted) && class != c.Input.Class() {
+		return Unknown, fmt.Sprintf("there is no prediction for class %s", class)
 	}
 	p := gap.Range(c.Input, c.Trial.Class)
 	if !p.Holds(*c.Trial.LockGapSeconds) {
@@ -198,13 +196,10 @@ func transitions(c Case) (Verdict, string) {
 	if c.Trial.TransitionsAfter == nil {
 		return Unknown, "no new holder was seen"
 	}
-	want := c.Trial.TransitionsBefore + 1
-	switch c.Trial.Class {
-	case timeline.SameIdentity:
-		want = c.Trial.TransitionsBefore
-	case timeline.Deleted:
+	rise, fromZero := c.Input.Transitions(c.Trial.Class)
+	want := c.Trial.TransitionsBefore + rise
+	if fromZero {
 		want = 0
-	default:
 	}
 	if got := *c.Trial.TransitionsAfter; got != want {
 		return Fail, fmt.Sprintf("leaseTransitions went from %d to %d, expected %d", c.Trial.TransitionsBefore, got, want)

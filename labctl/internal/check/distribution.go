@@ -44,7 +44,7 @@ func ranks(cases []Case, class timeline.Class) []float64 {
 	var ranks []float64
 	for _, c := range cases {
 		t := c.Trial
-		if t.Void != "" || t.Class != class || t.LockGapSeconds == nil || c.Input.Standbys < 1 || t.Winner != timeline.Standby && t.Winner != timeline.Replacement {
+		if t.Void != "" || t.Class != class || t.LockGapSeconds == nil || c.Input.Standbys < 1 || !c.Input.Uniform() || t.Winner != timeline.Standby && t.Winner != timeline.Replacement {
 			continue
 		}
 		in := c.Input

@@ -34,7 +34,8 @@ func (a *app) failoverCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "failover",
 		Short: "Take the leader away and time how long nobody leads",
-		Long: "failover takes the leader away and times it until its successor works. Modes:\n" + modesHelp() +
+		Long: "failover takes the leader away and times it until its successor works. Modes:\n" + modesHelp(false) +
+			"advanced, see docs/modes.md:\n" + modesHelp(true) +
 			"\n--force means --mode kill: nobody releases the Lease. A forced delete alone (force-delete) still lets the holder release it.",
 		Example: "  labctl failover --force\n  labctl failover --mode graceful,force-delete,kill\n  labctl failover --force --trials 10 --timing fast --json",
 		Args:    noArgs,
@@ -52,9 +53,13 @@ func (a *app) failoverCommand() *cobra.Command {
 	return c
 }
 
-func modesHelp() string {
+// modesHelp tells the modes to begin with, or the advanced ones.
+func modesHelp(advanced bool) string {
 	text := ""
 	for _, d := range fault.Modes() {
+		if d.Advanced != advanced {
+			continue
+		}
 		text += fmt.Sprintf("  %-13s %s\n", d.Mode, d.Action)
 	}
 	return text

@@ -19,12 +19,42 @@ const (
 	ForceDelete  Mode = "force-delete"
 	Kill         Mode = "kill"
 	Crash        Mode = "crash"
+	Rollout      Mode = "rollout"
+	Evict        Mode = "evict"
 	Freeze       Mode = "freeze"
 	CutRefuse    Mode = "cut-refuse"
 	CutBlackHole Mode = "cut-blackhole"
+	Deny         Mode = "deny"
+	Steal        Mode = "steal"
+	DeleteLease  Mode = "delete-lease"
+	APIDown      Mode = "api-down"
 
 	Force = Kill
 )
+
+// Kind is what a mode touches beside the holder's own process; "" for nothing.
+type Kind string
+
+// The kinds.
+const (
+	OfReplicas Kind = "rollout"  // every replica is replaced
+	OfRecord   Kind = "theft"    // somebody else is written into the Lease
+	OfObject   Kind = "deletion" // the Lease object is removed
+	OfServer   Kind = "outage"   // the API server answers nobody
+)
+
+// Need is what a place to run must be able to do for a mode; "" is nothing but the Kubernetes API.
+type Need string
+
+// The needs.
+const (
+	Signals  Need = "signal"      // send a signal to a pod's process
+	Silencer Need = "silence"     // keep a pod's process from being heard
+	Stopper  Need = "stop-server" // stop the API server for a while
+)
+
+// Thief is the candidate that Steal writes into the Lease.
+const Thief = "thief"
 
 // Description tells people what a mode is.
 type Description struct {
@@ -33,7 +63,7 @@ type Description struct {
 	Title string
 	// Action is what is done, in one clause.
 	Action string
-	// Kubectl is the equivalent line with %s for namespace and pod; empty where no kubectl line does the same.
+	// Kubectl is the equivalent line with NAMESPACE, POD, DEPLOYMENT and LEASE; empty where no kubectl line does the same.
 	Kubectl string
 	// NoKubectl says why there is none.
 	NoKubectl string
@@ -41,50 +71,21 @@ type Description struct {
 	Releases bool
 	// Silences is whether the holder lives on, unheard, for a while: then two may lead.
 	Silences bool
+	Kind     Kind
+	Needs    Need
+	// Advanced is whether it is for those who know the others.
+	Advanced bool
+	// Effect is what in the timeline shows that it took hold, and Undo how it ends.
+	Effect, Undo string
 	// Lesson is what the mode teaches, in one sentence.
 	Lesson string
 }
 
-// Modes returns every mode in teaching order.
-func Modes() []Description {
-	return []Description{
-		{
-			Mode: Graceful, Title: "graceful", Action: "delete the holder's pod",
-			Kubectl: "kubectl -n %s delete pod %s", Releases: true,
-			Lesson: "SIGTERM, the holder releases the Lease and exits; a candidate takes it at its next poll.",
-		},
-		{
-			Mode: ForceDelete, Title: "as typed: force-delete", Action: "delete the holder's pod with --grace-period=0 --force",
-			Kubectl: "kubectl -n %s delete pod %s --grace-period=0 --force", Releases: true,
-			Lesson: "Forced is not a crash: the object goes at once, but the process still gets SIGTERM and two seconds, and it releases.",
-		},
-		{
-			Mode: Kill, Title: "nobody released: kill", Action: "SIGKILL the holder's process, then force-delete its pod",
-			NoKubectl: "no kubectl line sends SIGKILL", Releases: false,
-			Lesson: "SIGKILL leaves no chance to release: a candidate must see the record unchanged for LeaseDuration on its own clock.",
-		},
-		{
-			Mode: Crash, Title: "crash", Action: "SIGKILL the holder's process and leave its pod",
-			NoKubectl: "no kubectl line sends SIGKILL", Releases: false,
-			Lesson: "The container restarts in the same pod under the same name and takes its own Lease back: no transition tells of it.",
-		},
-		{
-			Mode: Freeze, Title: "freeze", Action: "SIGSTOP the holder's process until a standby leads, then SIGCONT",
-			NoKubectl: "no kubectl line sends SIGSTOP", Silences: true,
-			Lesson: "A frozen leader does not know that time has passed: on resume plain client-go works on for RenewDeadline beside the new leader.",
-		},
-		{
-			Mode: CutRefuse, Title: "cut off, refused", Action: "refuse the holder's connections to the API server until a standby leads",
-			NoKubectl: "no kubectl line cuts one pod off", Silences: true,
-			Lesson: "Each renewal fails at once: plain client-go gives up RenewDeadline after its first failure, before a standby may lead.",
-		},
-		{
-			Mode: CutBlackHole, Title: "cut off, black hole", Action: "drop the holder's packets to and from the API server until a standby leads",
-			NoKubectl: "no kubectl line cuts one pod off", Silences: true,
-			Lesson: "With ReleaseOnCancel the release of plain client-go hangs in the black hole before its workers are told to stop: two leaders.",
-		},
-	}
-}
+// LosesLease is whether the holder is robbed of the Lease while it lives and is heard: it learns that from the record.
+func (d Description) LosesLease() bool { return d.Kind == OfRecord || d.Kind == OfObject }
+
+// Undone is whether labctl has something to undo.
+func (d Description) Undone() bool { return d.Silences || d.Kind == OfObject || d.Kind == OfServer }
 
 // Describe returns the description of a mode.
 func Describe(m Mode) (Description, bool) {
@@ -96,12 +97,18 @@ func Describe(m Mode) (Description, bool) {
 	return Description{}, false
 }
 
-// KubectlLine is the equivalent kubectl line, or "" where there is none.
+// Subject is what a kubectl line names.
+type Subject struct{ Namespace, Pod, Deployment, LeaseNamespace, Lease string }
+
+// Line is the equivalent kubectl line, or "" where there is none.
+func (d Description) Line(n Subject) string {
+	return strings.NewReplacer("LEASE-NAMESPACE", n.LeaseNamespace, "NAMESPACE", n.Namespace, "POD", n.Pod, "DEPLOYMENT", n.Deployment, "LEASE", n.Lease).Replace(d.Kubectl)
+}
+
+// KubectlLine is Line for the lab's own operator.
 func (d Description) KubectlLine(namespace, pod string) string {
-	if d.Kubectl == "" {
-		return ""
-	}
-	return fmt.Sprintf(d.Kubectl, namespace, pod)
+	const own = "academy-operator"
+	return d.Line(Subject{Namespace: namespace, Pod: pod, Deployment: own, LeaseNamespace: namespace, Lease: own})
 }
 
 // Parse reads a comma-separated list of modes, in the order given; every unknown name is reported.
@@ -125,8 +132,8 @@ func Parse(list string) ([]Mode, error) {
 // Names lists the modes, separated by commas.
 func Names() string { return names(func(Description) bool { return true }) }
 
-// CommonNames lists the modes that every provider can do.
-func CommonNames() string { return names(func(d Description) bool { return !d.Silences }) }
+// CommonNames lists the modes to begin with.
+func CommonNames() string { return names(func(d Description) bool { return !d.Advanced }) }
 
 func names(which func(Description) bool) string {
 	var names []string
@@ -144,15 +151,23 @@ type Pod struct{ Name, UID string }
 // ErrGone is returned by a Target when the pod, or its process, was gone already: the fault did not happen.
 var ErrGone = errors.New("it was gone already")
 
-// Target is what a fault needs from the world. The errors of both methods wrap ErrGone if there was nothing to act on.
+// Target is what a fault needs from the world. The errors of its methods wrap ErrGone if there was nothing to act on.
 type Target interface {
 	// Delete asks the API server to delete the pod: with its own grace period, or at once if force. It returns when accepted.
 	Delete(ctx context.Context, pod Pod, force bool) error
+	// Evict asks for the same through the Eviction API, which a PodDisruptionBudget may refuse.
+	Evict(ctx context.Context, pod Pod) error
+	// Roll replaces every replica, as a new version of the program does.
+	Roll(ctx context.Context) error
 	// Kill sends SIGKILL to the pod's process and returns when it was reaped.
 	Kill(ctx context.Context, pod Pod) error
 	// Silence keeps the pod's process from being heard, in the way of a mode that silences, and returns when it is so. It ends by
 	// itself after lasts, whatever becomes of this program. Restore ends it sooner; nothing to end is no error.
 	Silence(ctx context.Context, m Mode, pod Pod, lasts time.Duration) error
+	// Steal writes the thief into the Lease that the pod holds, with a record that is valid. Nobody renews it.
+	Steal(ctx context.Context, pod Pod, thief string) error
+	// DeleteLease removes the Lease that the pod holds. What that leaves behind Restore removes.
+	DeleteLease(ctx context.Context, pod Pod) error
 	Restore(ctx context.Context, m Mode, pod Pod) error
 }
 
@@ -177,8 +192,16 @@ func Inject(ctx context.Context, m Mode, target Target, pod Pod, lasts time.Dura
 		return nil
 	case Crash:
 		return target.Kill(ctx, pod)
-	case Freeze, CutRefuse, CutBlackHole:
+	case Evict:
+		return target.Evict(ctx, pod)
+	case Rollout:
+		return target.Roll(ctx)
+	case Freeze, CutRefuse, CutBlackHole, Deny, APIDown:
 		return target.Silence(ctx, m, pod, lasts)
+	case Steal:
+		return target.Steal(ctx, pod, Thief)
+	case DeleteLease:
+		return target.DeleteLease(ctx, pod)
 	default:
 		return fmt.Errorf("mode %q cannot be done; the modes are %s", m, Names())
 	}

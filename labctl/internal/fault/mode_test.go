@@ -29,6 +29,26 @@ func (r *recorder) Kill(_ context.Context, pod Pod) error {
 	return r.err
 }
 
+func (r *recorder) Evict(_ context.Context, pod Pod) error {
+	r.done = append(r.done, "evict "+pod.UID)
+	return r.err
+}
+
+func (r *recorder) Roll(context.Context) error {
+	r.done = append(r.done, "roll")
+	return r.err
+}
+
+func (r *recorder) Steal(_ context.Context, pod Pod, thief string) error {
+	r.done = append(r.done, thief+" robs "+pod.UID)
+	return r.err
+}
+
+func (r *recorder) DeleteLease(_ context.Context, pod Pod) error {
+	r.done = append(r.done, "delete the Lease of "+pod.UID)
+	return r.err
+}
+
 func (r *recorder) Silence(_ context.Context, m Mode, pod Pod, lasts time.Duration) error {
 	r.done = append(r.done, string(m)+" "+pod.UID+" "+lasts.String())
 	return r.err
@@ -48,6 +68,12 @@ func TestInject_DoesWhatTheModeSays(t *testing.T) {
 		Freeze:       {"freeze u 1s"},
 		CutRefuse:    {"cut-refuse u 1s"},
 		CutBlackHole: {"cut-blackhole u 1s"},
+		Deny:         {"deny u 1s"},
+		APIDown:      {"api-down u 1s"},
+		Rollout:      {"roll"},
+		Evict:        {"evict u"},
+		Steal:        {"thief robs u"},
+		DeleteLease:  {"delete the Lease of u"},
 	} {
 		r := &recorder{}
 		if err := Inject(t.Context(), mode, r, Pod{Name: "p", UID: "u"}, time.Second); err != nil {
@@ -101,7 +127,7 @@ func TestParse(t *testing.T) {
 	if err == nil {
 		t.Fatal("unknown modes: got no error")
 	}
-	for _, part := range []string{`"murder"`, `""`, `"x"`, "graceful, force-delete, kill, crash, freeze, cut-refuse, cut-blackhole"} {
+	for _, part := range []string{`"murder"`, `""`, `"x"`, "graceful, force-delete, kill, crash, rollout, evict, freeze, cut-refuse, cut-blackhole, deny, steal, delete-lease, api-down"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("got %q, want it to name %s", err, part)
 		}
@@ -110,8 +136,8 @@ func TestParse(t *testing.T) {
 
 func TestModes_EachIsExplained(t *testing.T) {
 	for _, d := range Modes() {
-		if d.Title == "" || d.Action == "" || d.Lesson == "" {
-			t.Errorf("%s: title, action or lesson is missing", d.Mode)
+		if d.Title == "" || d.Action == "" || d.Lesson == "" || d.Effect == "" || d.Undo == "" {
+			t.Errorf("%s: title, action, lesson, effect or undo is missing", d.Mode)
 		}
 		if (d.Kubectl == "") == (d.NoKubectl == "") {
 			t.Errorf("%s: exactly one of Kubectl and NoKubectl must be given", d.Mode)
@@ -133,5 +159,33 @@ func TestKubectlLine(t *testing.T) {
 	d, _ = Describe(Kill)
 	if got := d.KubectlLine("academy-build", "pod-a"); got != "" {
 		t.Errorf("kill: got %q, want none: no kubectl line sends SIGKILL", got)
+	}
+}
+
+func TestLine_NamesWhatItActsOn(t *testing.T) {
+	for _, d := range Modes() {
+		line := d.Line(Subject{Namespace: "n", Pod: "p", Deployment: "d", LeaseNamespace: "ln", Lease: "l"})
+		for _, left := range []string{"NAMESPACE", "POD", "DEPLOYMENT", "LEASE"} {
+			if strings.Contains(line, left) {
+				t.Errorf("%s: %s is left in %q", d.Mode, left, line)
+			}
+		}
+	}
+	steal, _ := Describe(Steal)
+	if got := steal.Line(Subject{LeaseNamespace: "ln", Lease: "l"}); !strings.HasPrefix(got, "kubectl -n ln patch lease l ") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestModes_TheCommonOnesComeFirst(t *testing.T) {
+	advanced := false
+	for _, d := range Modes() {
+		if advanced && !d.Advanced {
+			t.Errorf("%s comes after an advanced mode", d.Mode)
+		}
+		advanced = advanced || d.Advanced
+	}
+	if got, want := CommonNames(), "graceful, force-delete, kill, crash"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

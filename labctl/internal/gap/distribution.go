@@ -6,6 +6,7 @@ import (
 	"sort"
 	"sync"
 
+	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/timeline"
 )
 
@@ -62,11 +63,25 @@ func Distribute(in Input, class timeline.Class, age float64) *Distribution {
 		return known.(*Distribution)
 	}
 	var d *Distribution
-	switch class {
-	case timeline.SameIdentity:
+	switch {
+	case in.kind() == fault.OfServer:
+		in.ReplacementStart = 0
+		in.Standbys = max(1, in.Standbys)
+		d = releasedGap(in) // at most: the holder's own next process polls as well
+	case class == timeline.SameIdentity:
 		return nil
-	case timeline.Released:
+	case class == timeline.Released:
 		d = releasedGap(in)
+	case class == timeline.Deleted:
+		in.ReplacementStart = 0
+		in.Standbys = max(1, in.Standbys)
+		d = releasedGap(in)
+		if in.Remakes {
+			d.before(in.Timing.RetryPeriod.Seconds())
+		}
+	case class == timeline.Stolen:
+		in.Standbys = max(1, in.Standbys)
+		d = expiredGap(in, 0) // the thief's only write is the last renewal
 	default:
 		d = expiredGap(in, age)
 	}
@@ -102,6 +117,13 @@ func releasedGap(in Input) *Distribution {
 	}
 	d.survival[len(d.survival)-1] = 0
 	return d
+}
+
+// before makes it the distribution of what comes first: this, or something at a uniform moment until end.
+func (d *Distribution) before(end float64) {
+	for i := range d.survival {
+		d.survival[i] *= max(0, 1-(d.from+float64(i)*d.step)/end)
+	}
 }
 
 // residualSurvival is P(time to a standby's next poll > x) at a random moment; x in RetryPeriods. The pauses g are uniform

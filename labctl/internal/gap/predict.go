@@ -30,12 +30,47 @@ type Input struct {
 	KeepsLease bool
 	// UniqueIdentity is whether each process has an identity of its own, so that a restarted one is a newcomer.
 	UniqueIdentity bool
+	// Remakes is whether a holder that finds the Lease deleted makes it again and leads on, as plain client-go does.
+	Remakes bool
 }
+
+// kind is what the mode touches beside the holder's process.
+func (in Input) kind() fault.Kind {
+	d, _ := fault.Describe(in.Mode)
+	return d.Kind
+}
+
+// Accepts reports whether a class is one that the mode leads to. After an outage whoever polls first takes the Lease: a
+// standby, or the holder's own pod under its old name.
+func (in Input) Accepts(class timeline.Class) bool {
+	return class == in.Class() || in.kind() == fault.OfServer && class == timeline.SameIdentity
+}
+
+// Transitions is how much leaseTransitions rises, and whether it begins at 0 instead.
+func (in Input) Transitions(class timeline.Class) (rise int, fromZero bool) {
+	switch {
+	case class == timeline.Deleted:
+		return 0, true
+	case class == timeline.SameIdentity:
+		return 0, false
+	case class == timeline.Stolen && in.kind() == fault.OfRecord:
+		return 2, false // to the thief, and from it
+	default:
+		return 1, false
+	}
+}
+
+// Uniform reports whether the distribution holds: in a rollout the candidates are newcomers, whose polls began lately.
+func (in Input) Uniform() bool { return in.kind() == "" }
 
 // Class is how the Lease is expected to come to its next holder.
 func (in Input) Class() timeline.Class {
 	d, _ := fault.Describe(in.Mode)
 	switch {
+	case d.Kind == fault.OfRecord:
+		return timeline.Stolen
+	case d.Kind == fault.OfObject:
+		return timeline.Deleted
 	case in.Mode == fault.Crash && !in.UniqueIdentity:
 		return timeline.SameIdentity
 	case d.Releases && !in.KeepsLease:
@@ -71,11 +106,12 @@ func (p Prediction) Holds(seconds float64) bool {
 // Predict returns the range and the distribution of the lock gap.
 // For a crash with identity = pod name it is the time until the same pod's next process holds its own Lease again.
 func Predict(in Input) (Prediction, error) {
-	if _, ok := fault.Describe(in.Mode); !ok {
+	d, ok := fault.Describe(in.Mode)
+	if !ok {
 		return Prediction{}, fmt.Errorf("no model for mode %q", in.Mode)
 	}
 	class := in.Class()
-	if in.Standbys < 1 && in.ReplacementStart <= 0 && class != timeline.SameIdentity {
+	if in.Standbys < 1 && in.ReplacementStart <= 0 && class != timeline.SameIdentity && !d.LosesLease() && d.Kind != fault.OfServer {
 		return Prediction{}, fmt.Errorf("nobody could take over: no standby and no replacement")
 	}
 	return PredictClass(in, class), nil
@@ -107,9 +143,18 @@ func milli(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
 // Range is PredictClass without the distribution: mean and quantiles are 0 but for a restart in place.
 func Range(in Input, class timeline.Class) Prediction {
 	lease, retry := in.Timing.LeaseDuration.Seconds(), in.Timing.RetryPeriod.Seconds()
+	if in.kind() == fault.OfServer {
+		return Prediction{MinSeconds: 0, MaxSeconds: LongestPause * retry,
+			Terms: "counted from the API server's return: the record has expired, and the first poll of any replica takes it, after at most 2.2·RetryPeriod"}
+	}
 	switch class {
 	case timeline.SameIdentity:
 		return restart()
+	case timeline.Stolen:
+		return in.stolen()
+	case timeline.Deleted:
+		return Prediction{MinSeconds: 0, MaxSeconds: LongestPause * retry,
+			Terms: "there is no Lease: a standby makes it at its next poll, after at most 2.2·RetryPeriod, or the holder itself at its next renewal if it is plain client-go"}
 	case timeline.Released:
 		p := Prediction{MinSeconds: 0, MaxSeconds: LongestPause * retry,
 			Terms: "the Lease is free at once; a standby polls every RetryPeriod·(1 … 2.2)"}
@@ -126,6 +171,18 @@ func Range(in Input, class timeline.Class) Prediction {
 		}
 		return p
 	}
+}
+
+// stolen is how long the thief's record lasts. Without a standby the holder's own next process waits for it, which begins after
+// RetryPeriod and RenewDeadline at most, and a restart.
+func (in Input) stolen() Prediction {
+	lease, retry := in.Timing.LeaseDuration.Seconds(), in.Timing.RetryPeriod.Seconds()
+	p := Prediction{MinSeconds: lease, MaxSeconds: lease + 2*LongestPause*retry,
+		Terms: "LeaseDuration + the standby's observation lag of the thief's record and its poll phase (each 0 … 2.2·RetryPeriod)"}
+	if in.Standbys < 1 {
+		p.MaxSeconds = retry + in.Timing.RenewDeadline.Seconds() + restart().MaxSeconds + lease + LongestPause*retry
+	}
+	return p
 }
 
 // restart is the restart in place: the embedded node restarts a container a second after its exit, a kubelet when it next

@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 )
@@ -34,6 +35,10 @@ func Explain(in Input, class timeline.Class) []Term {
 	retry, lease := in.Timing.RetryPeriod.Seconds(), in.Timing.LeaseDuration.Seconds()
 	residual := retry * (1 + jitter + jitter*jitter/3) / (2 * (1 + jitter/2)) // E[g²]/(2·E[g]), g uniform in [1, 2.2]
 	switch {
+	case in.kind() == fault.OfServer:
+		return []Term{{"the API server is back; until the next poll of a replica", 0, milli(residual), LongestPause * retry, flagRetry, sourceAcquire}}
+	case class == timeline.Deleted:
+		return []Term{{"there is no Lease; until a standby's next poll", 0, milli(residual), LongestPause * retry, flagRetry, sourceAcquire}}
 	case class == timeline.SameIdentity:
 		p := restart()
 		return []Term{{restartByNodes, p.MinSeconds, p.MeanSeconds, p.MaxSeconds, "", ""}}
@@ -46,6 +51,9 @@ func Explain(in Input, class timeline.Class) []Term {
 	ends := []Term{
 		{"LeaseDuration, on the candidate's own clock", lease, lease, lease, flagLease, sourceIsValid},
 		{"from then until its next poll", 0, overshoot, LongestPause * retry, flagRetry, sourceAcquire},
+	}
+	if class == timeline.Stolen {
+		return append([]Term{{"from the theft until a standby first sees it", 0, milli(residual), LongestPause * retry, flagRetry, sourceAcquire}}, ends...)
 	}
 	if in.Standbys < 1 {
 		return append([]Term{replacement(in)}, ends...)

@@ -56,7 +56,7 @@ func (r Record) Contradictions(trials []timeline.Trial) ([]string, error) {
 }
 
 // added are the figures that lab/v1 has gained since its first records.
-var added = []string{"leaseDurationSeconds", "renewEverySeconds"}
+var added = []string{"leaseDurationSeconds", "renewEverySeconds", "handOvers", "workedOnSeconds"}
 
 // keys are the names of both objects, sorted.
 func keys(a, b map[string]any) []string {

@@ -21,7 +21,7 @@ import (
 // pointless is not examined. image is the node image to look for; empty takes the provider's own.
 func Doctor(ctx context.Context, p provider.Provider, name, image string) []check.Check {
 	l, err := Open(ctx, p, name, func(string) {})
-	checks := machine(ctx, p, image, err != nil)
+	checks := machine(ctx, p, name, image, err != nil)
 	if errors.Is(err, provider.ErrNoLab) {
 		return append(checks, check.Check{Name: "lab", Verdict: check.Unknown, Reason: err.Error(), Hint: hintOf(err)})
 	}
@@ -46,13 +46,13 @@ func Doctor(ctx context.Context, p provider.Provider, name, image string) []chec
 }
 
 // machine is what the provider needs of this machine, with what only the making of a lab needs if that is still to come.
-func machine(ctx context.Context, p provider.Provider, image string, making bool) []check.Check {
+func machine(ctx context.Context, p provider.Provider, name, image string, making bool) []check.Check {
 	examiner, ok := p.(provider.Examiner)
 	if !ok {
 		return []check.Check{verdictOf("programs", p.Available(ctx), "academy-cluster and academy-operator are there")}
 	}
 	var checks []check.Check
-	for _, f := range examiner.Examine(ctx, image) {
+	for _, f := range examiner.Examine(ctx, name, image) {
 		if making || !f.Making {
 			checks = append(checks, verdictOf(f.Name, f.Err, f.Good))
 		}

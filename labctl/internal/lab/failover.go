@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
-	"academy.example/lab/operator/api"
 )
 
 // Options says which failovers to time.
@@ -96,36 +94,13 @@ func (l *Lab) header(state replica.State, lanes int) report.Header {
 	return h
 }
 
-// able refuses a mode that can't be done here, before anything is changed.
-func (l *Lab) able(modes []fault.Mode, timing api.Timing, set *api.Timing) error {
-	if set != nil {
-		timing = *set
-	}
-	can := l.Modes()
-	for _, m := range modes {
-		i := slices.IndexFunc(can, func(d fault.Description) bool { return d.Mode == m })
-		if i < 0 {
-			var names []string
-			for _, d := range can {
-				names = append(names, string(d.Mode))
-			}
-			return &provider.Problem{Err: fmt.Errorf("on %s nothing can do %s; what can be done is %s", l.Cluster.Provider, m, strings.Join(names, ", ")), Hint: "labctl failover --mode " + names[0]}
-		}
-		if lasts := silence(timing); can[i].Silences && lasts > fault.LongestSilence {
-			return &provider.Problem{Err: fmt.Errorf("with %s, %s would have to last %s; nothing is silenced for longer than %s, so that nothing stays if labctl dies", timing, m, lasts, fault.LongestSilence),
-				Hint: fmt.Sprintf("labctl failover --mode %s --timing default", m)}
-		}
-	}
-	return nil
-}
-
 // prepare checks what the trials need and changes the settings.
 func (l *Lab) prepare(ctx context.Context, options Options) (replica.State, error) {
 	state, err := l.state(ctx)
 	if err != nil {
 		return state, err
 	}
-	if err := l.able(options.Modes, state.Settings.Timing, options.Set.Timing); err != nil {
+	if err := l.able(ctx, options, state.Settings.Timing); err != nil {
 		return state, err
 	}
 	if state.Replicas == 0 {

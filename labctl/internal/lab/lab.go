@@ -45,7 +45,11 @@ func Open(ctx context.Context, p provider.Provider, name string, say func(string
 	if err != nil {
 		return nil, err
 	}
-	return connect(p, cluster, say)
+	l, err := connect(p, cluster, say)
+	if err == nil {
+		l.tidy(ctx)
+	}
+	return l, err
 }
 
 func connect(p provider.Provider, cluster provider.Cluster, say func(string)) (*Lab, error) {

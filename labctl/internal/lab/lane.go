@@ -57,9 +57,10 @@ func (r *run) makeLanes(ctx context.Context, l *Lab, state replica.State) (remov
 func (r *run) newLane(l *Lab, number int, state replica.State) *lane {
 	made := &lane{run: r, number: number, lab: l, settings: state.Settings, replicas: state.Replicas, view: newView(l.hears()),
 		random: rand.New(rand.NewPCG(r.options.Seed, r.options.Seed+uint64(number)))}
-	made.target = replica.Target{Deployment: l.Deployment, Cluster: l.Cluster}
+	made.target = replica.Target{Deployment: l.Deployment, Cluster: l.Cluster, Config: l.config, LeaseNamespace: l.leaseNamespace(), Lease: state.Settings.LeaseName}
 	made.target.Signaler, _ = l.Provider.(provider.Signaler)
 	made.target.Silencer, _ = l.Provider.(provider.Silencer)
+	made.target.Stopper, _ = l.Provider.(provider.ServerStopper)
 	made.observer = l.observer(state, number, r.start)
 	made.observer.Listen(made.view.on)
 	if _, watches := l.Provider.(provider.ProcessWatcher); !watches {

@@ -70,55 +70,49 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 	}
 	n := l.run.next()
 	d, _ := fault.Describe(mode)
-	issued := timeline.Fault{Mode: string(mode), Pod: s.holder.Name, UID: s.holder.UID, PhaseSeconds: phase.Seconds(),
-		Kubectl: d.KubectlLine(l.lab.Deployment.Namespace, s.holder.Name), Standbys: []string{}, StandbyUIDs: []string{},
-		RetryPeriodSeconds: l.settings.Timing.RetryPeriod.Seconds(), SharedClock: l.lab.Cluster.SharedClock, Foreign: l.lab.foreign != nil, Silences: d.Silences}
-	for _, p := range s.standbys {
-		issued.Standbys = append(issued.Standbys, p.Name)
-		issued.StandbyUIDs = append(issued.StandbyUIDs, p.UID)
-	}
+	issued := l.issue(d, s, phase)
 	limit := l.limit(mode, len(s.standbys))
 	l.say(fmt.Sprintf("trial %d: %s; waiting for a successor (at most %s)", n, mode, limit.Round(time.Second)))
 	l.observer.SetTrial(n)
 	l.observer.Emit(timeline.Event{Kind: timeline.FaultIssued, Fault: &issued})
 	pod := fault.Pod{Name: s.holder.Name, UID: s.holder.UID}
-	if d.Silences {
+	if d.Undone() {
 		defer l.restore(ctx, mode, pod)
 	}
-	err = fault.Inject(ctx, mode, l.target, pod, silence(l.settings.Timing))
+	err = fault.Inject(ctx, mode, l.target, pod, lasting(d, l.settings.Timing))
 	switch {
 	case errors.Is(err, fault.ErrGone):
 		l.say(fmt.Sprintf("trial %d: %v; it does not count", n, err))
 		err = nil // somebody was quicker; the trial says that nothing was accepted
 	case err == nil:
 		l.observer.Emit(timeline.Event{Kind: timeline.FaultAccepted})
-		err = l.watch(ctx, n, limit, d)
+		stop := l.endOutage(ctx, d, pod)
+		err = l.watch(ctx, n, limit, d, s)
+		stop()
 	}
 	l.observer.Emit(timeline.Event{Kind: timeline.TrialEnded})
 	l.observer.SetTrial(0)
 	return errors.Join(err, l.run.done(n, l.view.measure(n))) // after its end, so that the record gives the same
 }
 
-// silence is how long a holder is kept from being heard: until a standby leads for sure, and two seconds more.
-func silence(t api.Timing) time.Duration {
-	return t.LeaseDuration + time.Duration(2*gap.LongestPause*float64(t.RetryPeriod)) + 2*time.Second
-}
-
-// aftermath is how long after its fault a holder that was silenced may still work: until RenewDeadline after a freeze, and in
-// a black hole that its release hangs in for RetryPeriod and twice RenewDeadline; and a while for its end to be seen.
-func aftermath(t api.Timing) time.Duration {
-	return max(silence(t), t.RetryPeriod+t.RenewDeadline) + t.RenewDeadline + 3*time.Second
-}
-
-// restoreLimit bounds the ending of a silence, which ends by itself anyway.
-const restoreLimit = 5 * time.Second
-
-func (l *lane) restore(ctx context.Context, mode fault.Mode, pod fault.Pod) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreLimit)
-	defer cancel()
-	if err := l.target.Restore(ctx, mode, pod); err != nil {
-		l.say(err.Error())
+// issue is what the record says of a fault that is about to be done.
+func (l *lane) issue(d fault.Description, s scene, phase time.Duration) timeline.Fault {
+	issued := timeline.Fault{Mode: string(d.Mode), Pod: s.holder.Name, UID: s.holder.UID, PhaseSeconds: phase.Seconds(),
+		Kubectl: d.Line(fault.Subject{Namespace: l.lab.Deployment.Namespace, Pod: s.holder.Name, Deployment: l.lab.Deployment.Name,
+			LeaseNamespace: l.target.LeaseNamespace, Lease: l.target.Lease}),
+		Standbys: []string{}, StandbyUIDs: []string{}, RetryPeriodSeconds: l.settings.Timing.RetryPeriod.Seconds(),
+		SharedClock: l.lab.Cluster.SharedClock, Foreign: l.lab.foreign != nil, Silences: d.Silences, Kind: timeline.FaultKind(d.Kind)}
+	if d.Kind == fault.OfRecord {
+		issued.Thief = fault.Thief
 	}
+	if d.Mode == fault.Deny {
+		issued.AcceptWithinSeconds = policyLimit.Seconds()
+	}
+	for _, p := range s.standbys {
+		issued.Standbys = append(issued.Standbys, p.Name)
+		issued.StandbyUIDs = append(issued.StandbyUIDs, p.UID)
+	}
+	return issued
 }
 
 // poise waits until the lab is settled and then for a random while, again if the lab did not stay settled meanwhile.
@@ -165,10 +159,11 @@ func (l *lane) limit(mode fault.Mode, standbys int) time.Duration {
 	in := l.run.header.Input(mode, standbys)
 	p := gap.Range(in, timeline.Expired) // the longest: a release may fail
 	limit := time.Duration(p.MaxSeconds*float64(time.Second)) + 20*time.Second
-	if d, _ := fault.Describe(mode); d.Silences {
-		limit = max(limit, aftermath(l.settings.Timing)+tailAfter)
+	d, _ := fault.Describe(mode)
+	if d.Kind == fault.OfServer {
+		return limit + outage(l.settings.Timing)
 	}
-	return limit
+	return max(limit, over(d, l.settings.Timing)+tailAfter) + rolling(d)
 }
 
 // settle waits until a trial may begin, replacing pods whose container was restarted.
@@ -224,61 +219,6 @@ const (
 	tailAfter = 3 * time.Second
 	lagAfter  = 600 * time.Millisecond
 )
-
-// watch waits until the trial is complete, or the limit.
-func (l *lane) watch(ctx context.Context, n int, limit time.Duration, mode fault.Description) error {
-	over := time.Now()
-	if mode.Silences {
-		over = over.Add(aftermath(l.settings.Timing))
-	}
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	look := time.NewTicker(time.Second)
-	defer look.Stop()
-	var tail, lag <-chan time.Time
-	for {
-		next := l.view.next()
-		t := l.view.measure(n)
-		if l.run.options.OnMeasure != nil {
-			l.run.options.OnMeasure(t)
-		}
-		if tail == nil && (t.Complete() || l.lab.foreign != nil && t.Class != timeline.Unknown) {
-			tail = time.After(max(tailAfter, time.Until(over)))
-		}
-		if lag == nil && tail != nil && l.whole(t) && !mode.Silences {
-			lag = time.After(lagAfter)
-		}
-		select {
-		case <-next:
-		case <-look.C:
-			if err := l.lab.lost(ctx); err != nil {
-				return err
-			}
-		case <-lag:
-			return nil
-		case <-tail:
-			return nil
-		case <-deadline.C:
-			return nil // the trial says itself what was not seen
-		case err := <-l.observer.Failed():
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// whole reports whether all that can be seen of a complete trial was seen.
-func (l *lane) whole(t timeline.Trial) bool {
-	_, gone := t.Instant(timeline.T3)
-	_, leads := t.Instant(timeline.T6)
-	_, audits := l.lab.Provider.(provider.Auditor)
-	termed := t.Terms != nil || !audits || t.Class == timeline.SameIdentity
-	if l.lab.foreign != nil {
-		return gone && termed // its logs tell nothing
-	}
-	return gone && leads && t.OverlapSeconds != nil && termed
-}
 
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

@@ -196,6 +196,25 @@ func (v *view) settled(replicas int, timing api.Timing, now float64) (scene, str
 	return s, ""
 }
 
+// replaced reports whether a rollout has ended: none of the scene's replicas is left, the wanted number of others is ready, and
+// one of those holds the Lease.
+func (v *view) replaced(s scene, replicas int) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	old := map[string]bool{s.holder.UID: true}
+	for _, p := range s.standbys {
+		old[p.UID] = true
+	}
+	held := false
+	for _, p := range v.pods {
+		if old[p.UID] || !p.Ready || p.Terminating {
+			return false
+		}
+		held = held || v.lease != nil && p.Holds(v.lease.Holder)
+	}
+	return held && len(v.pods) == replicas
+}
+
 // pollPause is the longest pause between two polls of a standby: client-go's jitter makes it up to 2.2 RetryPeriods.
 func pollPause(t api.Timing) time.Duration { return time.Duration(2.2 * float64(t.RetryPeriod)) }
 

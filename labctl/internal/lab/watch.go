@@ -121,7 +121,8 @@ func (l *Lab) Running(ctx context.Context) (report.Header, error) {
 func (l *Lab) Modes() []fault.Description {
 	_, signals := l.Provider.(provider.Signaler)
 	_, silences := l.Provider.(provider.Silencer)
+	_, stops := l.Provider.(provider.ServerStopper)
 	return slices.DeleteFunc(fault.Modes(), func(d fault.Description) bool {
-		return !signals && (d.Mode == fault.Kill || d.Mode == fault.Crash) || !silences && d.Silences
+		return !signals && d.Needs == fault.Signals || !silences && d.Needs == fault.Silencer || !stops && d.Needs == fault.Stopper
 	})
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/provider"
@@ -20,8 +20,13 @@ type Target struct {
 	Cluster    provider.Cluster
 	// Signaler is nil where the provider can't signal processes.
 	Signaler provider.Signaler
-	// Silencer is nil where the provider can't silence them.
+	// Silencer is nil where the provider can't silence them, and Stopper where it can't stop its API server.
 	Silencer provider.Silencer
+	Stopper  provider.ServerStopper
+	// Config is the administrator's, for requests in a pod's name.
+	Config *rest.Config
+	// LeaseNamespace and Lease name the Lease.
+	LeaseNamespace, Lease string
 	// Killed is told at once that a process was reaped; nil where the node tells it.
 	Killed func(fault.Pod)
 }
@@ -60,47 +65,6 @@ func (t Target) Kill(ctx context.Context, pod fault.Pod) error {
 	}
 	if t.Killed != nil {
 		t.Killed(pod)
-	}
-	return nil
-}
-
-// silences are the provider's words for the modes that silence.
-var silences = map[fault.Mode]provider.Silence{fault.Freeze: provider.Freeze, fault.CutRefuse: provider.Refuse, fault.CutBlackHole: provider.BlackHole}
-
-// Silence keeps the pod's process from being heard for a while.
-func (t Target) Silence(ctx context.Context, m fault.Mode, pod fault.Pod, lasts time.Duration) error {
-	if t.Silencer == nil {
-		return &provider.Problem{Err: fmt.Errorf("the provider %s can't do %s", t.Cluster.Provider, m), Hint: "labctl failover --mode kill"}
-	}
-	object, err := t.Deployment.Client.CoreV1().Pods(t.Deployment.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && string(object.UID) != pod.UID {
-		return fmt.Errorf("%s of pod %s: %w", m, pod.Name, fault.ErrGone)
-	}
-	if err != nil {
-		return fmt.Errorf("%s of pod %s: %w", m, pod.Name, err)
-	}
-	err = t.Silencer.Silence(ctx, t.Cluster, provider.PodRef{UID: pod.UID, IP: object.Status.PodIP}, silences[m], lasts)
-	switch {
-	case errors.Is(err, provider.ErrNotRunning):
-		return fmt.Errorf("%s of pod %s: %w: %w", m, pod.Name, fault.ErrGone, err)
-	case err != nil:
-		return fmt.Errorf("%s of pod %s: %w", m, pod.Name, err)
-	default:
-		return nil
-	}
-}
-
-// Restore ends a silence.
-func (t Target) Restore(ctx context.Context, m fault.Mode, pod fault.Pod) error {
-	object, err := t.Deployment.Client.CoreV1().Pods(t.Deployment.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && string(object.UID) != pod.UID {
-		return nil // it went with its pod
-	}
-	if err == nil {
-		err = t.Silencer.Restore(ctx, t.Cluster, provider.PodRef{UID: pod.UID, IP: object.Status.PodIP}, silences[m])
-	}
-	if err != nil {
-		return fmt.Errorf("end the %s of pod %s, which ends by itself soon: %w", m, pod.Name, err)
 	}
 	return nil
 }

@@ -70,6 +70,8 @@ func (n *Narrator) tell(e timeline.Event) string {
 		return fmt.Sprintf("fault    %s of %s", e.Fault.Mode, e.Fault.Pod)
 	case timeline.FaultAccepted:
 		return "fault    accepted"
+	case timeline.FaultEnded:
+		return "fault    " + e.Note
 	case timeline.WatchHole:
 		return "hole     events may be missing: " + e.Note
 	case timeline.ServerAway:

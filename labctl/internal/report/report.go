@@ -112,12 +112,17 @@ func ReplacementStart(podStartLatency time.Duration) time.Duration {
 // Input is what the model needs to know of a trial of this run.
 func (h Header) Input(m fault.Mode, standbys int) gap.Input {
 	replacement := h.ReplacementStart()
-	if d, _ := fault.Describe(m); d.Silences {
+	d, _ := fault.Describe(m)
+	if d.Silences || d.LosesLease() || d.Kind == fault.OfServer {
 		replacement = 0 // its pod stays
+	}
+	if d.Kind == fault.OfReplicas {
+		standbys = max(1, standbys) // a new replica is ready before an old one is told to end
 	}
 	return gap.Input{
 		Timing: h.Timing, Mode: m, Standbys: standbys, ReplacementStart: replacement,
 		KeepsLease: h.ReleaseOnCancel != nil && !*h.ReleaseOnCancel, UniqueIdentity: h.Identity == api.IdentityPodUUID,
+		Remakes: h.Election == api.ElectionPlain,
 	}
 }
 

@@ -77,6 +77,25 @@ func kinds(w *sticky, groups []group) {
 			tally(g.trials, func(t timeline.Trial) string { return seen(t, winner(t.Winner)) }))
 	}
 	table.Flush()
+	if causes := causes(groups); causes != "" {
+		w.printf("\nhand-overs: %s\n", causes)
+	}
+}
+
+// cause tells one hand-over and what shows why it came.
+func cause(h timeline.HandOver) string {
+	return fmt.Sprintf("%s: %s → %s after %.2f s: %s", h.Cause, Short(h.From), Short(h.To), h.AtSeconds, h.Evidence)
+}
+
+// causes counts the hand-overs of all trials by what caused them.
+func causes(groups []group) string {
+	var all []timeline.HandOver
+	for _, g := range groups {
+		for _, t := range g.trials {
+			all = append(all, t.HandOvers...)
+		}
+	}
+	return strings.Join(count(all, func(h timeline.HandOver) string { return string(h.Cause) }, "%s %d"), ", ")
 }
 
 // seen is the text for a good trial, and void for one that does not count.
@@ -110,6 +129,9 @@ func userGapUncertainty(t timeline.Trial) *float64 { return t.GapUncertaintySeco
 func explain(w *sticky, t timeline.Trial, f Failover) {
 	w.printf("%s\n", title(t.Mode))
 	w.printf("  why      %s\n", Wrap(Why(t, f.Timing), 78, 11))
+	for _, h := range t.HandOvers {
+		w.printf("  cause    %s\n", Wrap(cause(h), 78, 11))
+	}
 	if terms := Terms(t); terms != "" {
 		w.printf("  terms    %s\n", Wrap(terms, 78, 11))
 	}
@@ -316,7 +338,7 @@ func tally(trials []timeline.Trial, word func(timeline.Trial) string) string {
 }
 
 // count counts equal words, the most frequent first, and formats each with its number.
-func count(trials []timeline.Trial, word func(timeline.Trial) string, format string) []string {
+func count[T any](trials []T, word func(T) string, format string) []string {
 	counts := map[string]int{}
 	var order []string
 	for _, t := range trials {

@@ -17,15 +17,39 @@ func Why(t timeline.Trial, timing api.Timing) string {
 	case timeline.Expired:
 		return whyExpired(t, timing)
 	case timeline.SameIdentity:
+		if d, _ := fault.Describe(fault.Mode(t.Mode)); d.Kind == fault.OfServer {
+			return fmt.Sprintf("the API server answered nobody for longer than LeaseDuration: the leader gave up, and when it was back its own pod took the Lease under the same identity; leaseTransitions stayed at %d", t.TransitionsBefore)
+		}
 		return fmt.Sprintf("the container restarted in its pod under the same identity and took its own Lease back%s; leaseTransitions stayed at %d, so nothing in the Lease tells of the crash",
 			after(t, timeline.T5), t.TransitionsBefore)
-	case timeline.Stolen:
-		return "the holder changed while the record was still valid and nobody had released it: somebody wrote the Lease"
-	case timeline.Deleted:
-		return "the Lease object was deleted; whoever made it again leads, and leaseTransitions starts at 0"
+	case timeline.Stolen, timeline.Deleted:
+		return whyRobbed(t, timing)
 	default:
 		return "not measured: " + t.Void
 	}
+}
+
+// whyRobbed tells of a holder that lost the Lease while it was well.
+func whyRobbed(t timeline.Trial, timing api.Timing) string {
+	d, _ := fault.Describe(fault.Mode(t.Mode))
+	s := ""
+	switch {
+	case t.Class == timeline.Deleted && t.Winner == timeline.Same:
+		s = "the Lease object was deleted; the holder's own pod made it again, and leaseTransitions starts at 0"
+	case t.Class == timeline.Deleted:
+		s = fmt.Sprintf("the Lease object was deleted; the %s made it again at its next poll, and leaseTransitions starts at 0", t.Winner)
+	case d.Kind == fault.OfRecord:
+		s = fmt.Sprintf("%s was written into the Lease and never renewed: the %s had to see that record unchanged for %s (LeaseDuration)", fault.Thief, t.Winner, timing.LeaseDuration)
+	default:
+		s = "the holder changed while the record was still valid and nobody had released it: somebody wrote the Lease"
+	}
+	if t.WorkedOnSeconds != nil {
+		s += fmt.Sprintf("; the old leader worked on for %.2f s", *t.WorkedOnSeconds)
+	}
+	if t.Class == timeline.Deleted && t.GapSeconds == nil {
+		s += "; the fence refused the new leader's writes until the stamps of the old count were removed"
+	}
+	return s
 }
 
 func whyReleased(t timeline.Trial) string {
@@ -45,6 +69,9 @@ func whyReleased(t timeline.Trial) string {
 }
 
 func whyExpired(t timeline.Trial, timing api.Timing) string {
+	if d, _ := fault.Describe(fault.Mode(t.Mode)); d.Kind == fault.OfServer {
+		return "the API server answered nobody for longer than LeaseDuration: every leader gave up, and whoever polled first when it was back took the Lease"
+	}
 	who := "the " + string(t.Winner)
 	if t.Winner == timeline.Same {
 		who = "the same pod's new process"

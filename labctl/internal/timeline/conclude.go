@@ -30,6 +30,7 @@ func (m *measurer) conclude() {
 	}
 	m.out.OverlapSeconds = m.overlap()
 	m.out.Terms = m.terms()
+	m.out.WorkedOnSeconds = m.workedOn()
 }
 
 // disturbed voids a trial in which something else than the fault may have decided.
@@ -45,14 +46,16 @@ func (m *measurer) disturbed() {
 		m.void("the leader's writes were refused before the fault; its log says what clears that")
 	case !m.accepted:
 		m.void("the command was not accepted")
+	case m.late != nil:
+		m.void("the Lease was written in the old holder's name after its process was gone")
 	case m.takeover != nil && m.takeover.LeaseDurationSeconds != m.before.LeaseDurationSeconds:
 		m.void("leaseDurationSeconds changed from %d to %d during the trial", m.before.LeaseDurationSeconds, m.takeover.LeaseDurationSeconds)
 	}
-	if t1, ok := m.instant(T1); ok && t1 > lateSeconds {
+	if t1, ok := m.instant(T1); ok && t1 > max(lateSeconds, m.fault.AcceptWithinSeconds) {
 		m.void("the command took %.2f s to be accepted: the API server or the node stood still", t1)
 	}
 	for _, hole := range m.holes {
-		if begin := hole.Seconds - hole.HoleSeconds; m.takeover == nil || begin <= m.takeoverT {
+		if begin := hole.Seconds - hole.HoleSeconds; (m.takeover == nil || begin <= m.takeoverT) && !m.byOutage(hole) {
 			m.void("events may be missing or late before the new holder was seen: %s", hole.Note)
 		}
 	}
@@ -82,6 +85,8 @@ func (m *measurer) successor() {
 func (m *measurer) class() Class {
 	_, released := m.instant(T4)
 	switch {
+	case m.theft:
+		return Stolen
 	case m.leaseGone:
 		return Deleted
 	case released:
@@ -127,6 +132,9 @@ func (m *measurer) overlap() *float64 {
 			instants = append(instants, at-begun.at)
 		}
 		longest = max(longest, acting(instants))
+	}
+	if m.takeover.Holder == m.before.Holder && !m.restarted && m.leaseGone {
+		return new(float64) // one process, which leads on
 	}
 	longest = round(longest)
 	_, works := m.workLogs[m.takeover.Holder]

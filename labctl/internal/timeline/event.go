@@ -27,6 +27,7 @@ const (
 	WatchHole     Kind = "watch-hole"    // events may be missing or late; Note says of what, HoleSeconds since when
 	ServerAway    Kind = "server-away"   // the API server has not answered for a second, told again with each attempt; Note says what came instead
 	ServerBack    Kind = "server-back"   // it answers again; Note says after how long
+	FaultEnded    Kind = "fault-ended"   // what was done is being undone, or ends by itself; Note says what
 	TrialEnded    Kind = "trial-ended"
 	RunEnded      Kind = "run-ended" // Note: why before all trials were done; empty for a whole run
 )
@@ -141,6 +142,17 @@ type Log struct {
 	Raw string `json:"raw,omitempty"`
 }
 
+// FaultKind is what a fault touches beside the holder's own process.
+type FaultKind string
+
+// The kinds of faults; the empty one touches nothing else.
+const (
+	Rollout  FaultKind = "rollout"  // every replica is replaced
+	Theft    FaultKind = "theft"    // Thief is written into the Lease, and does not renew: T3 is when that was seen
+	Deletion FaultKind = "deletion" // the Lease object is removed: T3 is when that was seen
+	Outage   FaultKind = "outage"   // the API server answers nobody until fault-ended, which is T3
+)
+
 // Fault is what was done, to whom, and what was known just before.
 type Fault struct {
 	Mode    string `json:"mode"`
@@ -155,7 +167,12 @@ type Fault struct {
 	// RetryPeriodSeconds is the operator's, to tell a standby that stands still; 0 if it is not known.
 	RetryPeriodSeconds float64 `json:"retryPeriodSeconds,omitempty"`
 	// Silences is whether the holder lives on, unheard: then T3 is when that began.
-	Silences bool `json:"silences,omitempty"`
+	Silences bool      `json:"silences,omitempty"`
+	Kind     FaultKind `json:"kind,omitempty"`
+	// Thief is the identity that a theft writes into the Lease.
+	Thief string `json:"thief,omitempty"`
+	// AcceptWithinSeconds is how long the command may take to be accepted; 0 is a second.
+	AcceptWithinSeconds float64 `json:"acceptWithinSeconds,omitempty"`
 	// SharedClock is whether the replicas, the node and the API server read the same clock as the observer.
 	SharedClock bool `json:"sharedClock"`
 	// Foreign is whether the operator is not the lab's: its logs say nothing that is understood.

@@ -118,6 +118,8 @@ func (e Event) sound(latest float64) error {
 		return wrong("nextSeconds is out of range:", e.Retry.NextSeconds)
 	case e.Fault != nil && outside(e.Fault.PhaseSeconds, mostSeconds):
 		return wrong("phaseSeconds is out of range:", e.Fault.PhaseSeconds)
+	case e.Fault != nil && outside(e.Fault.AcceptWithinSeconds, mostSeconds):
+		return wrong("acceptWithinSeconds is out of range:", e.Fault.AcceptWithinSeconds)
 	case e.Fault != nil && outside(e.Fault.RetryPeriodSeconds, mostSeconds):
 		return wrong("retryPeriodSeconds is out of range:", e.Fault.RetryPeriodSeconds)
 	}

@@ -57,6 +57,7 @@ func Measure(events []Event, trial int) Trial {
 	m.walk()
 	m.conclude()
 	m.tellInstants()
+	m.out.HandOvers = handOvers(m)
 	return m.out
 }
 
@@ -81,6 +82,9 @@ type measurer struct {
 	accepted  bool
 	restarted bool // the target's process was started again
 	leaseGone bool
+	theft     bool    // the thief was seen in the Lease
+	back      bool    // an outage has ended
+	robbed    float64 // when the Lease was seen stolen or deleted, in run seconds
 	takeover  *Lease
 	takeoverT float64
 	hostnames map[string]string    // hostname → pod, where they differ
@@ -94,6 +98,7 @@ type measurer struct {
 	still     string // why a standby is taken to have stood still
 	holes     []Event
 
+	late       *Event      // the first write in the old holder's name after its process was gone
 	renewals   []time.Time // of the holder before the fault, as it wrote them
 	oldLogs    []time.Time // the old leader's reconciles, by its own clock: the last before the fault, and those after it
 	oldWrites  []float64   // arrivals of the old leader's writes after the fault
@@ -120,11 +125,9 @@ func (m *measurer) walk() {
 		}
 		switch e.Kind {
 		case FaultAccepted:
-			m.accepted = true
-			m.set(T1, e, SourceCommand, time.Time{})
-			if m.fault.Silences {
-				m.set(T3, e, SourceCommand, time.Time{})
-			}
+			m.accept(e)
+		case FaultEnded:
+			m.ended(e)
 		case ProcessGone, ProcessUp:
 			m.process(e)
 		case PodSeen, PodGone:
@@ -132,7 +135,7 @@ func (m *measurer) walk() {
 		case LeaseSeen:
 			m.lease(e)
 		case LeaseGone:
-			m.leaseGone = m.leaseGone || m.takeover == nil
+			m.deleted(e)
 		case WorkSeen:
 			m.work(e)
 		case LogLine, LogHole, LogEnded:
@@ -171,6 +174,7 @@ func (m *measurer) process(e Event) {
 	case e.Process == nil:
 	case e.Process.UID != m.fault.UID:
 		m.standbyLost(e.Kind == ProcessGone, e.Process.UID, e.Process.Pod)
+	case e.Kind == ProcessGone && m.fault.Kind == Outage: // nobody could take the Lease from it
 	case e.Kind == ProcessGone:
 		m.set(T3, e, SourceNode, e.Process.At)
 	default:
@@ -188,6 +192,11 @@ func (m *measurer) restart() {
 	clear(m.works)
 	clear(m.workLogs)
 	clear(m.unwritten)
+	if m.late != nil && m.takeover == nil {
+		e := *m.late
+		m.late = nil
+		m.takes(e)
+	}
 }
 
 func (m *measurer) pod(e Event) {
@@ -198,6 +207,8 @@ func (m *measurer) pod(e Event) {
 		if e.Kind == PodSeen && e.Pod.Restarts > m.restarts {
 			m.restart()
 		}
+	case m.fault.Kind == Rollout:
+		m.made[e.Pod.Name] = m.made[e.Pod.Name] || !slices.Contains(m.fault.StandbyUIDs, e.Pod.UID)
 	case slices.Contains(m.fault.StandbyUIDs, e.Pod.UID):
 		m.standbyLost(e.Kind == PodGone || e.Pod.Terminating, e.Pod.UID, e.Pod.Name)
 	case m.made[e.Pod.Name] && (e.Kind == PodGone || e.Pod.Terminating) && m.takeover == nil:
@@ -214,7 +225,7 @@ func (m *measurer) pod(e Event) {
 
 // standbyLost voids a trial whose standby went away before it could take over: somebody else's doing decides then.
 func (m *measurer) standbyLost(lost bool, uid, name string) {
-	if lost && m.takeover == nil && slices.Contains(m.fault.StandbyUIDs, uid) {
+	if lost && m.takeover == nil && m.fault.Kind != Rollout && slices.Contains(m.fault.StandbyUIDs, uid) {
 		m.void("standby %s went away before the Lease had a new holder", name)
 	}
 }
@@ -237,7 +248,7 @@ func (m *measurer) podOf(identity string) string {
 
 // deployed voids a trial during which somebody asked for something else: a rollout or another number of replicas.
 func (m *measurer) deployed(e Event) {
-	if e.Deploy == nil || m.takeover != nil || m.deploy == nil || e.Deploy.Generation == m.deploy.Generation {
+	if e.Deploy == nil || m.fault.Kind == Rollout || m.takeover != nil || m.deploy == nil || e.Deploy.Generation == m.deploy.Generation {
 		return
 	}
 	m.void("the Deployment was changed before the Lease had a new holder (generation %d to %d, replicas %d to %d)",
@@ -252,6 +263,8 @@ func (m *measurer) asked(e Event) {
 		m.out.Errors = append(m.out.Errors, fmt.Sprintf("%s of the Lease refused with 401 Unauthorized: the token of a pod that is gone is not valid any more", r.Verb))
 	case r.Code == 403 && len(m.out.Errors) < mostErrors:
 		m.out.Errors = append(m.out.Errors, fmt.Sprintf("%s: %s of the Lease refused with 403 Forbidden", r.Pod, r.Verb))
+	case r.Code == 422 && len(m.out.Errors) < mostErrors:
+		m.out.Errors = append(m.out.Errors, fmt.Sprintf("%s: %s of the Lease refused with 422: an admission policy does not allow it", r.Pod, r.Verb))
 	case r.Verb == "get" && m.fault.SharedClock:
 		m.poll(r.UID, r.Pod, e.when(r.Received), requestSlack)
 	}
@@ -271,7 +284,7 @@ func (m *measurer) poll(uid, pod string, at, slack float64) {
 func (m *measurer) stood(uid, pod string, now, slack float64) {
 	last, known := m.polled[uid]
 	longest := longestPause * m.fault.RetryPeriodSeconds
-	if known && m.fault.RetryPeriodSeconds > 0 && now-last > longest+slack && m.still == "" {
+	if known && m.fault.RetryPeriodSeconds > 0 && m.fault.Kind != Rollout && m.fault.Kind != Outage && now-last > longest+slack && m.still == "" {
 		m.still = fmt.Sprintf("standby %s did not poll for %.1f s, longer than RetryPeriod allows (%.1f s): it stood still", pod, now-last, longest)
 	}
 }
@@ -288,19 +301,19 @@ func (m *measurer) lease(e Event) {
 		m.set(T4, e, SourceLease, e.Lease.RenewTime)
 		return
 	}
-	_, released := m.instant(T4)
-	if m.before != nil && e.Lease.Holder == m.before.Holder && !released && !m.restarted && !m.leaseGone {
+	if m.stolen(e) {
+		return
+	}
+	if m.before != nil && e.Lease.Holder == m.before.Holder && m.renews() {
 		m.foreign(e)
 		m.lastRenew = e.Seconds
 		return
 	}
-	m.set(T5, e, SourceLease, e.Lease.RenewTime)
-	lease := *e.Lease
-	m.takeover, m.takeoverT = &lease, e.Seconds
-	m.out.HolderAfter, m.out.TransitionsAfter = &lease.Holder, &lease.Transitions
+	m.takes(e)
 }
 
-// foreign voids a trial in which somebody else wrote the Lease in the old holder's name. A renewal that was under way when
+// foreign notices that somebody else wrote the Lease in the old holder's name, which voids the trial unless it was the same
+// pod's next process, whose start may be told later than its write. A renewal that was under way when
 // the process ended carries a renewTime from before its end.
 func (m *measurer) foreign(e Event) {
 	if e.Lease.LeaseDurationSeconds != m.before.LeaseDurationSeconds {
@@ -311,8 +324,8 @@ func (m *measurer) foreign(e Event) {
 	if ok && m.fault.SharedClock && !e.Lease.RenewTime.IsZero() {
 		late = late || m.sight(e, SourceLease, e.Lease.RenewTime).own > gone.own+clockGrain
 	}
-	if late {
-		m.void("the Lease was written in the old holder's name after its process was gone")
+	if late && m.late == nil {
+		m.late = &e
 	}
 }
 

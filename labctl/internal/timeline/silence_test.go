@@ -23,3 +23,15 @@ func TestMeasure_ASilencedHolder(t *testing.T) {
 		t.Errorf("got %s, %s, overlap %v, void %q; want expired, standby, 10 s", got.Class, got.Winner, got.OverlapSeconds, got.Void)
 	}
 }
+
+// Where no node tells of processes, a container's restart is told by its pod's status, later than the new process's write.
+func TestMeasure_ARestartThatIsToldLate(t *testing.T) {
+	s := steady().fault(9, "crash").process(9.01, ProcessGone, "old").lease(9.9, "old", 3).log(9.95, "old", api.MessageReconcile)
+	before := Measure(s.events, 1)
+	s.add(10.2, Event{Kind: PodSeen, Pod: &Pod{Name: "old", UID: "old-uid", Restarts: 1}}).log(10.3, "old", api.MessageReconcile)
+	got := Measure(s.events, 1)
+	if before.Void == "" || got.Void != "" || got.Class != SameIdentity {
+		t.Errorf("before it is told: %q; then: %s, %q", before.Void, got.Class, got.Void)
+	}
+	figure(t, "lock gap", got.LockGapSeconds, 0.89)
+}

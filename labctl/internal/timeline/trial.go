@@ -83,6 +83,11 @@ type Trial struct {
 	Kubectl string `json:"kubectl,omitempty"`
 	// Void says why the trial must not be counted; empty for a good one.
 	Void string `json:"void,omitempty"`
+	// HandOvers are all that came of the fault, in order; the figures are those of the first one that ended with a leader.
+	HandOvers []HandOver `json:"handOvers,omitempty"`
+	// WorkedOnSeconds is how long the holder worked on after the Lease was stolen from it or deleted; nil if that was not done, or
+	// not seen to its end.
+	WorkedOnSeconds *float64 `json:"workedOnSeconds,omitempty"`
 	// Errors are the warnings and errors that the replicas logged during the trial, and requests on the Lease that were refused.
 	Errors []string `json:"errors,omitempty"`
 }

@@ -61,7 +61,7 @@ func (e Event) Visible() Event {
 	e.Request = seen(e.Request, func(r *Request) []*string { return []*string{&r.Verb, &r.Pod, &r.UID} })
 	e.Fault = seen(e.Fault, func(f *Fault) []*string {
 		f.Standbys, f.StandbyUIDs = slices.Clone(f.Standbys), slices.Clone(f.StandbyUIDs)
-		texts := []*string{&f.Mode, &f.Pod, &f.UID, &f.Kubectl}
+		texts := []*string{&f.Mode, &f.Pod, &f.UID, &f.Kubectl, &f.Thief}
 		for i := range f.Standbys {
 			texts = append(texts, &f.Standbys[i])
 		}
@@ -84,6 +84,11 @@ func (t Trial) Visible() Trial {
 	t.Errors = slices.Clone(t.Errors)
 	for i, text := range t.Errors {
 		t.Errors[i] = Visible(text)
+	}
+	t.HandOvers = slices.Clone(t.HandOvers)
+	for i := range t.HandOvers {
+		h := &t.HandOvers[i]
+		h.From, h.To, h.Cause, h.Evidence = Visible(h.From), Visible(h.To), Cause(Visible(string(h.Cause))), Visible(h.Evidence)
 	}
 	return t
 }

@@ -9,7 +9,11 @@ import (
 func (m model) modesScreen() []string {
 	t := m.theme
 	lines := []string{t.heading("MODES", "what is done to the holder", m.width, true), ""}
+	first := max(0, m.picked+1-max(1, m.height-4)) // below it the picked one would not be seen
 	for i, d := range m.modes {
+		if i < first {
+			continue
+		}
 		line := fmt.Sprintf("%-13s %s", d.Mode, d.Action)
 		if i == m.picked {
 			line = t.on.Render(fit("> "+line, m.width))

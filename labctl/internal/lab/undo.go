@@ -1,0 +1,120 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/gap"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
+)
+
+// silence is how long a holder is kept from being heard: until a standby leads for sure, and two seconds more.
+func silence(t api.Timing) time.Duration {
+	return t.LeaseDuration + time.Duration(2*gap.LongestPause*float64(t.RetryPeriod)) + 2*time.Second
+}
+
+// aftermath is how long after its fault a holder that was silenced may still work: until RenewDeadline after a freeze, and in
+// a black hole that its release hangs in for RetryPeriod and twice RenewDeadline; and a while for its end to be seen.
+func aftermath(t api.Timing) time.Duration {
+	return max(silence(t), t.RetryPeriod+t.RenewDeadline) + t.RenewDeadline + 3*time.Second
+}
+
+// outage is how long the API server is stopped: until every leader must have given up, also one whose release hangs, and every
+// standby must take the record for expired.
+func outage(t api.Timing) time.Duration {
+	return max(silence(t), t.RetryPeriod+2*t.RenewDeadline+2*time.Second)
+}
+
+// lasting is how long what the mode does lasts, unless it is ended sooner.
+func lasting(d fault.Description, t api.Timing) time.Duration {
+	if d.Kind == fault.OfServer {
+		return outage(t)
+	}
+	return silence(t)
+}
+
+// over is how long after its fault a trial may still tell something of the old leader.
+func over(d fault.Description, t api.Timing) time.Duration {
+	switch {
+	case d.Silences:
+		return aftermath(t)
+	case d.LosesLease(): // it works on until RenewDeadline after it has seen the loss
+		return t.RetryPeriod + t.RenewDeadline + 3*time.Second
+	case d.Kind == fault.OfServer:
+		return outage(t)
+	default:
+		return 0
+	}
+}
+
+// rolling is how much longer a rollout is waited for: each replica must start, and the one before it end.
+func rolling(d fault.Description) time.Duration {
+	if d.Kind == fault.OfReplicas {
+		return time.Minute
+	}
+	return 0
+}
+
+// policyLimit is how long an admission policy may take to be in force: the API server looks for new ones once a second.
+const policyLimit = 10 * time.Second
+
+// endOutage lets the API server go on when it was away for long enough. The returned function waits for that, or gives it up
+// with ctx.
+func (l *lane) endOutage(ctx context.Context, d fault.Description, pod fault.Pod) (stop func()) {
+	if d.Kind != fault.OfServer {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if sleep(ctx, outage(l.settings.Timing)) != nil {
+			return // it is ended by restore
+		}
+		l.observer.Emit(timeline.Event{Kind: timeline.FaultEnded, Note: "the API server may go on"})
+		l.restore(ctx, d.Mode, pod)
+	}()
+	return func() { <-ended }
+}
+
+// restoreLimit bounds the ending of a silence, which ends by itself anyway.
+const restoreLimit = 5 * time.Second
+
+func (l *lane) restore(ctx context.Context, mode fault.Mode, pod fault.Pod) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreLimit)
+	defer cancel()
+	if err := l.target.Restore(ctx, mode, pod); err != nil {
+		l.say(err.Error())
+	}
+}
+
+// tidyLimit bounds the search for what an earlier labctl left: a server that does not answer is another one's matter.
+const tidyLimit = 3 * time.Second
+
+// tidy removes what modes of a labctl that was killed left on the cluster, and says so. While another labctl is at work
+// nothing was left.
+func (l *Lab) tidy(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, tidyLimit)
+	defer cancel()
+	left, _ := l.Deployment.Left(ctx)
+	if len(left) == 0 {
+		return
+	}
+	release, err := alone(l.Cluster, "removing what an earlier labctl left")
+	if err != nil {
+		return
+	}
+	defer release()
+	left, remove := l.Deployment.Left(ctx) // it may have been at work still
+	if len(left) == 0 {
+		return
+	}
+	if err := remove(ctx); err != nil {
+		l.Say(fmt.Sprintf("an earlier labctl was killed and left %s; removing it failed: %v", strings.Join(left, ", "), err))
+		return
+	}
+	l.Say(fmt.Sprintf("an earlier labctl was killed and left %s; removed", strings.Join(left, ", ")))
+}

@@ -1,0 +1,142 @@
+package timeline
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Cause is why the Lease came to another holder, or to the same one's next process.
+type Cause string
+
+// The causes of hand-overs.
+const (
+	ByRelease  Cause = "release"  // the holder gave it up
+	ByCrash    Cause = "crash"    // its process ended without a release
+	BySilence  Cause = "silence"  // its process lived, and did not renew
+	BySlowAPI  Cause = "slow-api" // the API server did not answer in time
+	BySteal    Cause = "steal"    // somebody wrote the Lease while its record was valid
+	ByDeletion Cause = "deletion" // the object was removed
+)
+
+// HandOver is one change of the Lease's holder, and what tells its cause.
+type HandOver struct {
+	AtSeconds float64 `json:"atSeconds"` // after T0
+	From      string  `json:"from"`
+	To        string  `json:"to"`
+	Cause     Cause   `json:"cause"`
+	Evidence  string  `json:"evidence"`
+}
+
+// hand follows who holds the Lease.
+type hand struct {
+	m        *measurer
+	holder   string  // the last one that was named
+	duration float64 // of its record
+	renewed  float64 // arrival of its last write
+	released float64 // when an empty holder was seen; 0 for never
+	deleted  float64 // when the object was seen to be gone
+	away     float64 // when the API server last was told to be silent
+	refused  int     // status of the holder's last write, if that was refused
+	exits    map[string]Event
+	started  map[string]bool // pods whose process was started again
+	stranger bool            // the holder is none of the replicas
+	out      []HandOver
+}
+
+// handOvers tells all changes of the holder from the fault to the end of the trial.
+func handOvers(m measurer) []HandOver {
+	if m.before == nil {
+		return nil
+	}
+	h := hand{m: &m, holder: m.before.Holder, duration: float64(m.before.LeaseDurationSeconds), renewed: m.lastRenew,
+		exits: map[string]Event{}, started: map[string]bool{}}
+	h.renewed = lastWriteBefore(m.events[:m.start])
+	for _, e := range m.events[m.start+1:] {
+		if e.Kind == TrialEnded && e.Trial == m.trial {
+			break
+		}
+		h.on(e)
+	}
+	return h.out
+}
+
+func lastWriteBefore(events []Event) float64 {
+	for i := len(events) - 1; i >= 0; i-- {
+		if events[i].Kind == LeaseSeen {
+			return events[i].Seconds
+		}
+	}
+	return 0
+}
+
+func (h *hand) on(e Event) {
+	switch {
+	case e.Kind == LeaseGone:
+		h.deleted = e.Seconds
+	case e.Kind == ServerAway:
+		h.away = e.Seconds
+	case e.Kind == LeaseRequest && e.Request != nil && e.Request.Verb == "update" && e.Request.Pod == h.m.podOf(h.holder):
+		h.refused = e.Request.Code
+	case e.Kind == ProcessGone && e.Process != nil:
+		h.exits[e.Process.Pod] = e
+	case e.Kind == ProcessUp && e.Process != nil:
+		h.started[e.Process.Pod] = true
+	case e.Kind == LeaseSeen && e.Lease != nil:
+		h.lease(e)
+	}
+}
+
+func (h *hand) lease(e Event) {
+	if e.Lease.Holder == "" {
+		h.released = e.Seconds
+		return
+	}
+	pod := h.m.podOf(h.holder)
+	_, ended := h.exits[pod]
+	again := ended && h.started[pod]
+	if e.Lease.Holder != h.holder || h.released > 0 || h.deleted > 0 || again {
+		h.took(e, pod)
+	}
+	h.renewed, h.duration = e.Seconds, float64(e.Lease.LeaseDurationSeconds)
+}
+
+// took tells one hand-over, and begins to follow the next holder.
+func (h *hand) took(e Event, pod string) {
+	cause, evidence := h.why(e, pod)
+	h.out = append(h.out, HandOver{AtSeconds: round(e.Seconds - h.m.t0), From: h.holder, To: e.Lease.Holder, Cause: cause, Evidence: evidence})
+	h.holder, h.released, h.deleted, h.refused = e.Lease.Holder, 0, 0, 0
+	next := h.m.podOf(h.holder)
+	h.stranger = next != h.m.fault.Pod && !slices.Contains(h.m.fault.Standbys, next) && !h.m.made[next]
+	delete(h.exits, next)
+	delete(h.started, next)
+}
+
+// missed is how many RetryPeriods without a renewal mean that the holder lived and could not renew: one that dies has missed
+// none.
+const missed = 2
+
+func (h *hand) why(e Event, pod string) (Cause, string) {
+	exit, ended := h.exits[pod]
+	silent := e.Seconds - h.renewed
+	after := func(at float64) string { return fmt.Sprintf("%.2f s after the fault", at-h.m.t0) }
+	switch {
+	case h.deleted > 0:
+		return ByDeletion, "the object was gone " + after(h.deleted)
+	case h.released > 0:
+		return ByRelease, "an empty holder was seen " + after(h.released)
+	case h.stranger:
+		return BySteal, fmt.Sprintf("%s, which is no replica, did not renew for %.1f s", h.holder, silent)
+	case e.Lease.Holder != h.holder && silent < h.duration-clockSlack:
+		return BySteal, fmt.Sprintf("the record was valid, renewed %.2f s before, and nobody had released it", silent)
+	case h.away > h.renewed:
+		return BySlowAPI, fmt.Sprintf("the API server did not answer, and nobody could renew for %.1f s", silent)
+	case h.refused == 422 || h.refused == 403:
+		return BySilence, fmt.Sprintf("the holder's writes were refused with %d, and it did not renew for %.1f s", h.refused, silent)
+	case ended && exit.Seconds-h.renewed > missed*h.m.fault.RetryPeriodSeconds && h.m.fault.RetryPeriodSeconds > 0:
+		return BySilence, fmt.Sprintf("the holder did not renew for %.1f s; it gave up by itself and ended %s with exit code %d", silent, after(exit.Seconds), exit.Process.ExitCode)
+	case ended:
+		return ByCrash, fmt.Sprintf("the holder's process ended %s with exit code %d, and nobody had released", after(exit.Seconds), exit.Process.ExitCode)
+	default:
+		return BySilence, fmt.Sprintf("the holder's process was not seen to end, and it did not renew for %.1f s", silent)
+	}
+}
