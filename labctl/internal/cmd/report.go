@@ -1,19 +1,26 @@
 package cmd
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 )
 
 type reportFlags struct {
 	format  string
+	output  string
 	runsDir string
 }
 
@@ -21,8 +28,14 @@ type reportFlags struct {
 const (
 	formatText     = "text"
 	formatMarkdown = "md"
+	formatHTML     = "html"
 	formatJSON     = "json"
 )
+
+// reportFormats are all formats of a report.
+func reportFormats() []string {
+	return []string{formatText, formatMarkdown, formatHTML, formatJSON}
+}
 
 func (a *app) reportCommand() *cobra.Command {
 	var f reportFlags
@@ -33,11 +46,12 @@ func (a *app) reportCommand() *cobra.Command {
 			"RUN is the name of a run in the folder of runs, or a path; without it, the newest run is taken.\n\n" +
 			"If the run's trials.json says something else than its events, that is told and the exit code is 1; otherwise the\n" +
 			"exit code is that of the checks, as for failover.",
-		Example: "  labctl report\n  labctl report 20261130-120000-failover --format md\n  labctl report ./my-run --json",
+		Example: "  labctl report\n  labctl report 20261130-120000-failover --format md\n  labctl report --format html --output report.html\n  labctl report ./my-run --json",
 		Args:    oneRun,
 		RunE:    func(c *cobra.Command, args []string) error { return a.showReport(c, f, args) },
 	}
-	c.Flags().StringVar(&f.format, "format", formatText, "text, md or json; json is the object that failover --json prints")
+	c.Flags().StringVar(&f.format, "format", formatText, "text, md, html or json; html is one page with pictures, json the object that failover --json prints")
+	c.Flags().StringVar(&f.output, "output", "", "write to this file; a file that is there is replaced as a whole")
 	c.Flags().StringVar(&f.runsDir, "runs-dir", "", "folder of the runs")
 	return c
 }
@@ -63,8 +77,10 @@ func (a *app) showReport(c *cobra.Command, f reportFlags, args []string) error {
 		return usageError{command: c.CommandPath(), err: fmt.Errorf(format, args...)}
 	}
 	switch {
-	case f.format != formatText && f.format != formatMarkdown && f.format != formatJSON:
-		return usage("--format %q is not text, md or json", f.format)
+	case !slices.Contains(reportFormats(), f.format):
+		return usage("--format %q is not text, md, html or json", f.format)
+	case f.output == "" && c.Flags().Changed("output"):
+		return usage("--output has no file's name")
 	case a.json && c.Flags().Changed("format") && f.format != formatJSON:
 		return usage("--json means --format json; it can't be joined with --format %s", f.format)
 	case a.json:
@@ -74,8 +90,11 @@ func (a *app) showReport(c *cobra.Command, f reportFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	if !record.Info.Modelled() {
+		return unmodelled(record)
+	}
 	result := record.Report()
-	if err := a.printReport(result, f.format); err != nil {
+	if err := a.giveReport(record, result, f); err != nil {
 		return err
 	}
 	contradictions, err := record.Contradictions(result.Trials)
@@ -113,18 +132,66 @@ func findRun(runs string, args []string) (string, error) {
 	return lab.FindRun(runs, run)
 }
 
-func (a *app) printReport(result report.Failover, format string) error {
-	switch format {
-	case formatJSON:
-		return report.JSON(a.streams.Out, result)
-	case formatMarkdown:
-		return report.Markdown(a.streams.Out, result)
+// unmodelled refuses a record with durations that no operator has.
+func unmodelled(r lab.Record) error {
+	return &provider.Problem{Hint: "ls -l " + shellWord(r.Path), Err: fmt.Errorf("%s: no operator runs with LeaseDuration %s, RetryPeriod %s and a pod start latency of %g s",
+		filepath.Join(r.Path, "run.json"), r.Info.Timing.LeaseDuration, r.Info.Timing.RetryPeriod, r.Info.PodStartLatencySeconds)}
+}
+
+// giveReport prints the report, or writes it to the file that was named.
+func (a *app) giveReport(record lab.Record, result report.Failover, f reportFlags) error {
+	if f.output == "" {
+		return a.printReport(a.streams.Out, record, result, f.format)
 	}
-	if err := report.Text(a.streams.Out, result); err != nil {
+	file, err := regular(f.output)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.streams.Out, "record: %s\nnext: %s\n", result.Run, a.typed("labctl replay "+shellWord(result.Run)))
+	var page bytes.Buffer
+	if err := a.printReport(&output{to: &page}, record, result, f.format); err != nil {
+		return err
+	}
+	if err := replaceFile(file, page.Bytes()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.streams.Err, "note: the report is in %s\n", lines(f.output))
+	return nil
+}
+
+// regular is the file that a name leads to, so that writing it replaces neither a link nor a device.
+func regular(name string) (string, error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return name, nil
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", &provider.Problem{Err: fmt.Errorf("--output %s is there, and is no file", name), Hint: "ls -ld " + shellWord(name)}
+	}
+	return filepath.EvalSymlinks(name)
+}
+
+func (a *app) printReport(out io.Writer, record lab.Record, result report.Failover, format string) error {
+	switch format {
+	case formatJSON:
+		return report.JSON(out, result)
+	case formatMarkdown:
+		return report.Markdown(out, result)
+	case formatHTML:
+		return report.HTML(out, result, about(record), record.Events)
+	}
+	if err := report.Text(out, result); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "record: %s\nnext: %s\n", result.Run, a.typed("labctl replay "+shellWord(result.Run)))
 	return err
+}
+
+// about is what a page says of a run beside its header.
+func about(r lab.Record) report.About {
+	i := r.Info
+	return report.About{Name: filepath.Base(r.Path), Modes: i.Modes, TrialsEach: i.Trials, Lanes: i.Lanes, Seed: i.Seed, StartedAt: i.StartedAt, Labctl: i.Labctl, Lab: i.Lab}
 }
 
 // mostContradictions bounds how many figures are listed that differ.
