@@ -90,9 +90,6 @@ func (a *app) showReport(c *cobra.Command, f reportFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !record.Info.Modelled() {
-		return unmodelled(record)
-	}
 	result := record.Report()
 	if err := a.giveReport(record, result, f); err != nil {
 		return err
@@ -130,12 +127,6 @@ func findRun(runs string, args []string) (string, error) {
 		}
 	}
 	return lab.FindRun(runs, run)
-}
-
-// unmodelled refuses a record with durations that no operator has.
-func unmodelled(r lab.Record) error {
-	return &provider.Problem{Hint: "ls -l " + shellWord(r.Path), Err: fmt.Errorf("%s: no operator runs with LeaseDuration %s, RetryPeriod %s and a pod start latency of %g s",
-		filepath.Join(r.Path, "run.json"), r.Info.Timing.LeaseDuration, r.Info.Timing.RetryPeriod, r.Info.PodStartLatencySeconds)}
 }
 
 // giveReport prints the report, or writes it to the file that was named.

@@ -212,10 +212,15 @@ func convolve(masses, survival []float64) []float64 {
 	return out
 }
 
+// forgotten is after how many RetryPeriods it does not matter any more when a poll was at the start: the density of polls has
+// long been constant.
+const forgotten = 100
+
 // overshootSurvival is P(V > v) for the wait V from a moment to the next poll, when a poll was exactly span before that
 // moment; span in RetryPeriods. The polls in between follow the renewal equation: the density of a poll at t is that of one
 // pause, and of a pause after an earlier poll.
 func overshootSurvival(span float64) []float64 {
+	span = min(span, forgotten)
 	const first, last = cells, int(LongestPause * cells) // a pause takes between so many cells
 	n := int(math.Round(span * cells))
 	pause := 1 / float64(last-first) // the probability that a pause ends in any one of its cells

@@ -118,6 +118,10 @@ func (r *Record) readInfo() error {
 	if r.Info.Schema != report.Schema || r.Info.Kind != kindRun {
 		return fmt.Errorf("%s is of schema %q and kind %q; this labctl reads %q and %q", file, r.Info.Schema, r.Info.Kind, report.Schema, kindRun)
 	}
+	if !r.Info.Modelled() {
+		return fmt.Errorf("%s: no operator runs with LeaseDuration %s, RetryPeriod %s and a pod start latency of %g s",
+			file, r.Info.Timing.LeaseDuration, r.Info.Timing.RetryPeriod, r.Info.PodStartLatencySeconds)
+	}
 	return nil
 }
 
