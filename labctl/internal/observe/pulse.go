@@ -142,7 +142,7 @@ func (s *silence) end() { s.timer.Stop() }
 // heed notices when this program itself did not run for a while, stopped or starved, and when the whole machine was
 // suspended: what arrived then is stamped late, or with a clock that stood. A wall clock that is set tells neither.
 func (o *Observer) heed(ctx context.Context) {
-	const every, most = 100 * time.Millisecond, 600 * time.Millisecond
+	const every, most = 200 * time.Millisecond, 700 * time.Millisecond
 	asleep := sleeper(asleepFor)
 	for last := time.Now(); pause(ctx, every); last = time.Now() {
 		if slept := asleep(); slept > 0 {
