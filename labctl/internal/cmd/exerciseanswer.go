@@ -43,7 +43,7 @@ func (a *app) exerciseAnswer(c *cobra.Command, k *course, args []string) error {
 	if len(args) == 0 {
 		return usageError{command: c.CommandPath(), err: errors.New("answer takes ID=VALUE, one or more")}
 	}
-	entry, _ := k.progress.Start(e, time.Now())
+	entry := k.progress.Open(e, time.Now())
 	for _, arg := range args {
 		id, value, ok := strings.Cut(arg, "=")
 		if !ok {
@@ -62,7 +62,7 @@ func (a *app) exerciseAnswer(c *cobra.Command, k *course, args []string) error {
 	}
 	for _, arg := range args {
 		id, _, _ := strings.Cut(arg, "=")
-		fmt.Fprintf(a.streams.Out, "%s = %s\n", id, entry.Answers[id])
+		fmt.Fprintf(a.streams.Out, "exercise %s: %s = %s\n", e.Number(), id, entry.Answers[id])
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (a *app) exerciseHint(k *course, args []string) error {
 	if err != nil {
 		return err
 	}
-	entry, _ := k.progress.Start(e, time.Now())
+	entry := k.progress.Open(e, time.Now())
 	n := min(entry.Hints, len(e.Hints)-1)
 	entry.Hints = n + 1
 	if err := k.progress.Write(k.file); err != nil {

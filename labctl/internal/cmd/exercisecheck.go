@@ -57,7 +57,7 @@ func (a *app) exerciseCheck(c *cobra.Command, k *course, every bool, args []stri
 	}
 	results := []exercise.Result{}
 	for _, e := range chosen {
-		entry, _ := k.progress.Start(e, time.Now())
+		entry := k.progress.Open(e, time.Now())
 		evidence, err := a.evidence(c.Context(), k, e, entry)
 		if err != nil {
 			return err

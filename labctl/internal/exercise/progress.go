@@ -106,6 +106,16 @@ func (p *Progress) Start(e Exercise, now time.Time) (entry *Entry, resumed bool)
 	return entry, resumed
 }
 
+// Open returns the entry of an exercise, begun if need be. The current exercise stays the one that was started.
+func (p *Progress) Open(e Exercise, now time.Time) *Entry {
+	current := p.Current
+	entry, _ := p.Start(e, now)
+	if current != "" {
+		p.Current = current
+	}
+	return entry
+}
+
 // Reset forgets what was done of an exercise.
 func (p *Progress) Reset(e Exercise) { delete(p.Exercises, e.Name) }
 
