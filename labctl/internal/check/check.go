@@ -196,7 +196,7 @@ func transitions(c Case) (Verdict, string) {
 	if c.Trial.TransitionsAfter == nil {
 		return Unknown, "no new holder was seen"
 	}
-	rise, fromZero := c.Input.Transitions(c.Trial.Class)
+	rise, fromZero := c.Input.Transitions(c.Trial.Class, c.Trial.Winner)
 	want := c.Trial.TransitionsBefore + rise
 	if fromZero {
 		want = 0

@@ -42,10 +42,10 @@ in the pod's way to the API server. "stop-server" is SIGSTOP of the API server's
 | freeze, cut-blackhole | no overlap | the old leader works on beside the new one: up to RenewDeadline |
 | cut-refuse, deny | no overlap | no overlap: it gives up RetryPeriod + RenewDeadline after its last renewal |
 | steal | works on until its next renewal, at most RetryPeriod | works on for RenewDeadline more; the thief's record outlasts that, so no overlap |
-| delete-lease | overlap of at most RetryPeriod: until the old leader's next renewal | overlap of at most RetryPeriod + RenewDeadline, unless it makes the Lease again itself and leads on |
+| delete-lease | overlap of at most RetryPeriod: until the old leader's next renewal | mostly none: it makes the Lease again itself at its next renewal, with its old count, and leads on; if a standby is quicker, up to RenewDeadline |
 | api-down | stops at RenewDeadline | stops at RetryPeriod + RenewDeadline; with ReleaseOnCancel its release hangs, and its workers with it, for RenewDeadline more |
 
-After delete-lease the new leader counts from 0, and the fence refuses its writes until labctl removes the stamps of the old
+A standby that takes the Lease after delete-lease counts from 0, and the fence refuses its writes until labctl removes the stamps of the old
 count at the end of the trial: the user gap is not seen then, because nobody ends it but labctl. Of api-down the lock gap runs
 from the API server's return; what nobody could see while it was away is null, and the user gap is measured as ever. A rollout of
 two replicas may be two hand-overs: the first is measured, and the report lists both.

@@ -30,7 +30,14 @@ func (a *app) open(ctx context.Context, say func(string)) (*lab.Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lab.Open(ctx, p, a.name, say)
+	l, err := lab.Open(ctx, p, a.name, say)
+	if err != nil {
+		return nil, err
+	}
+	if removed := l.Tidy(ctx); removed != "" {
+		fmt.Fprintf(a.streams.Err, "note: %s\n", removed)
+	}
+	return l, nil
 }
 
 func (a *app) status(ctx context.Context) error {

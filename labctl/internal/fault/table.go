@@ -110,7 +110,7 @@ func robbed() []Description {
 			Mode: DeleteLease, Title: "delete the Lease", Action: "delete the Lease object",
 			Kubectl: "kubectl -n LEASE-NAMESPACE delete lease LEASE", Kind: OfObject,
 			Effect: "the Lease is gone (T3)", Undo: "labctl removes the stamps of the old count from the work objects, or the next command of labctl that finds them marked",
-			Lesson: "Whoever makes the Lease again counts from 0, so the fence takes the new leader for an old one and refuses its writes until the stamps are removed.",
+			Lesson: "A standby that makes the Lease again counts from 0, so the fence takes it for an old leader and refuses its writes until the stamps are removed; plain client-go is often quicker and writes its old record again.",
 		},
 		{
 			Mode: APIDown, Title: "API server down", Action: "SIGSTOP the API server until every leader must have given up, then SIGCONT",

@@ -52,15 +52,19 @@ func TestInput_AcceptsAndCounts(t *testing.T) {
 		t.Error("after an outage a standby or the holder's own pod takes the Lease, and nobody releases")
 	}
 	steal := Input{Timing: api.Default(), Mode: fault.Steal, Standbys: 1}
-	if rise, zero := steal.Transitions(timeline.Stolen); rise != 2 || zero {
+	if rise, zero := steal.Transitions(timeline.Stolen, timeline.Standby); rise != 2 || zero {
 		t.Errorf("a theft: %d, %t; want two transitions", rise, zero)
 	}
 	kill := Input{Timing: api.Default(), Mode: fault.Kill, Standbys: 1}
-	if rise, _ := kill.Transitions(timeline.Stolen); rise != 1 {
+	if rise, _ := kill.Transitions(timeline.Stolen, timeline.Standby); rise != 1 {
 		t.Errorf("a theft that was none of the lab's: %d, want 1", rise)
 	}
-	if _, zero := kill.Transitions(timeline.Deleted); !zero {
-		t.Error("a deletion begins at 0")
+	deleted := Input{Timing: api.Default(), Mode: fault.DeleteLease, Standbys: 1, Remakes: true}
+	if _, zero := deleted.Transitions(timeline.Deleted, timeline.Standby); !zero {
+		t.Error("a standby that makes the Lease begins at 0")
+	}
+	if rise, zero := deleted.Transitions(timeline.Deleted, timeline.Same); rise != 0 || zero {
+		t.Error("a plain holder that makes the Lease again keeps its count")
 	}
 	if alone, err := Predict(Input{Timing: api.Default(), Mode: fault.Steal}); err != nil || alone.MaxSeconds < 27 {
 		t.Errorf("without a standby the holder's next process waits: %+v, %v", alone, err)

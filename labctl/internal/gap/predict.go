@@ -46,9 +46,12 @@ func (in Input) Accepts(class timeline.Class) bool {
 	return class == in.Class() || in.kind() == fault.OfServer && class == timeline.SameIdentity
 }
 
-// Transitions is how much leaseTransitions rises, and whether it begins at 0 instead.
-func (in Input) Transitions(class timeline.Class) (rise int, fromZero bool) {
+// Transitions is how much leaseTransitions rises, and whether it begins at 0 instead. A plain holder that makes a deleted Lease
+// again writes the record that it had.
+func (in Input) Transitions(class timeline.Class, winner timeline.Winner) (rise int, fromZero bool) {
 	switch {
+	case class == timeline.Deleted && in.Remakes && winner == timeline.Same:
+		return 0, false
 	case class == timeline.Deleted:
 		return 0, true
 	case class == timeline.SameIdentity:

@@ -26,7 +26,7 @@ func (l *lane) watch(ctx context.Context, n int, limit time.Duration, mode fault
 		if tail == nil && l.concluded(t, mode, s) {
 			tail = time.After(max(tailAfter, time.Until(until)))
 		}
-		if lag == nil && tail != nil && l.whole(t) && !mode.Silences {
+		if lag == nil && tail != nil && l.whole(t) && !mode.Silences && (!mode.LosesLease() || t.WorkedOnSeconds != nil) {
 			lag = time.After(lagAfter)
 		}
 		select {

@@ -45,11 +45,7 @@ func Open(ctx context.Context, p provider.Provider, name string, say func(string
 	if err != nil {
 		return nil, err
 	}
-	l, err := connect(p, cluster, say)
-	if err == nil {
-		l.tidy(ctx)
-	}
-	return l, err
+	return connect(p, cluster, say)
 }
 
 func connect(p provider.Provider, cluster provider.Cluster, say func(string)) (*Lab, error) {

@@ -188,7 +188,7 @@ func (l *lane) settle(ctx context.Context) (scene, error) {
 			return s, nil
 		}
 		if missing == fencedWait {
-			if err := l.lab.unfenced(ctx); err != nil {
+			if err := l.unfence(ctx); err != nil {
 				return scene{}, err
 			}
 		}

@@ -91,30 +91,38 @@ func (l *lane) restore(ctx context.Context, mode fault.Mode, pod fault.Pod) {
 	}
 }
 
+// unfence lifts a fence that a mode left, and returns an error if there is another one.
+func (l *lane) unfence(ctx context.Context) error {
+	if found, err := l.lab.Deployment.LiftFence(ctx); found || err != nil {
+		return err
+	}
+	return l.lab.unfenced(ctx)
+}
+
 // tidyLimit bounds the search for what an earlier labctl left: a server that does not answer is another one's matter.
 const tidyLimit = 3 * time.Second
 
-// tidy removes what modes of a labctl that was killed left on the cluster, and says so. While another labctl is at work
-// nothing was left.
-func (l *Lab) tidy(ctx context.Context) {
+// Tidy removes what modes of a labctl that was killed left on the cluster, and returns a sentence about it; "" if there was
+// nothing. While another labctl is at work nothing was left.
+func (l *Lab) Tidy(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, tidyLimit)
 	defer cancel()
 	left, _ := l.Deployment.Left(ctx)
 	if len(left) == 0 {
-		return
+		return ""
 	}
 	release, err := alone(l.Cluster, "removing what an earlier labctl left")
 	if err != nil {
-		return
+		return ""
 	}
 	defer release()
 	left, remove := l.Deployment.Left(ctx) // it may have been at work still
 	if len(left) == 0 {
-		return
+		return ""
 	}
+	said := "an earlier labctl was killed and left " + strings.Join(left, ", ")
 	if err := remove(ctx); err != nil {
-		l.Say(fmt.Sprintf("an earlier labctl was killed and left %s; removing it failed: %v", strings.Join(left, ", "), err))
-		return
+		return fmt.Sprintf("%s; removing it failed: %v", said, err)
 	}
-	l.Say(fmt.Sprintf("an earlier labctl was killed and left %s; removed", strings.Join(left, ", ")))
+	return said + "; removed"
 }

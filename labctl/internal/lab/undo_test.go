@@ -87,21 +87,22 @@ func TestPermitted(t *testing.T) {
 func TestTidy(t *testing.T) {
 	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "labctl-deny-n-p", Labels: map[string]string{"academy.example/fault": "deny"}}}
 	client := fake.NewClientset(policy)
-	var said []string
-	l := &Lab{Client: client, Cluster: provider.Cluster{StateDir: t.TempDir()}, Deployment: replica.Deployment{Client: client, Namespace: "n"}, Say: func(text string) { said = append(said, text) }}
+	l := &Lab{Client: client, Cluster: provider.Cluster{StateDir: t.TempDir()}, Deployment: replica.Deployment{Client: client, Namespace: "n"}}
 	release, err := alone(l.Cluster, "measuring")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.tidy(t.Context())
-	if left, _ := l.Deployment.Left(t.Context()); len(left) != 1 || len(said) != 0 {
-		t.Errorf("while another is at work: left %v, said %v", left, said)
+	said := l.Tidy(t.Context())
+	if left, _ := l.Deployment.Left(t.Context()); len(left) != 1 || said != "" {
+		t.Errorf("while another is at work: left %v, said %q", left, said)
 	}
 	release()
-	l.tidy(t.Context())
-	l.tidy(t.Context())
-	if left, _ := l.Deployment.Left(t.Context()); len(left) != 0 || len(said) != 1 || !strings.Contains(said[0], "labctl-deny-n-p") {
-		t.Errorf("left %v, said %v", left, said)
+	said = l.Tidy(t.Context())
+	if left, _ := l.Deployment.Left(t.Context()); len(left) != 0 || !strings.Contains(said, "labctl-deny-n-p") {
+		t.Errorf("left %v, said %q", left, said)
+	}
+	if said = l.Tidy(t.Context()); said != "" {
+		t.Errorf("said again: %q", said)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/provider"
-	"academy.example/lab/operator/api"
 )
 
 // Roll restarts the Deployment as `kubectl rollout restart` does: the template gets the time as an annotation.
@@ -99,43 +98,4 @@ func (t Target) DeleteLease(ctx context.Context, pod fault.Pod) error {
 	default:
 		return nil
 	}
-}
-
-// labelFault marks what a mode left on the cluster, so that the next command finds it.
-const labelFault = "academy.example/fault"
-
-// markFence marks each work object. A foreign operator has none.
-func (d Deployment) markFence(ctx context.Context) error {
-	return d.eachWork(ctx, api.LabelWork+"=true", fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, labelFault, fault.DeleteLease))
-}
-
-// LiftFence removes the stamps of the old count, and the mark, from the work objects that DeleteLease marked.
-func (d Deployment) LiftFence(ctx context.Context) (found bool, err error) {
-	marked := labelFault + "=" + string(fault.DeleteLease)
-	list, err := d.Client.CoreV1().ConfigMaps(d.Namespace).List(ctx, metav1.ListOptions{LabelSelector: marked})
-	if err != nil {
-		return false, fmt.Errorf("list the work objects: %w", err)
-	}
-	if len(list.Items) == 0 {
-		return false, nil
-	}
-	return true, d.eachWork(ctx, marked, fmt.Appendf(nil, `{"metadata":{"labels":{%q:null},"annotations":{%q:null}}}`, labelFault, api.AnnotationTransition))
-}
-
-// eachWork patches the work objects that are selected.
-func (d Deployment) eachWork(ctx context.Context, selector string, patch []byte) error {
-	if d.Foreign {
-		return nil
-	}
-	objects := d.Client.CoreV1().ConfigMaps(d.Namespace)
-	list, err := objects.List(ctx, metav1.ListOptions{LabelSelector: selector})
-	if err != nil {
-		return fmt.Errorf("list the work objects: %w", err)
-	}
-	for _, o := range list.Items {
-		if _, err := objects.Patch(ctx, o.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "labctl"}); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("change ConfigMap %s/%s: %w", d.Namespace, o.Name, err)
-		}
-	}
-	return nil
 }

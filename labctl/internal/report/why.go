@@ -35,13 +35,16 @@ func whyRobbed(t timeline.Trial, timing api.Timing) string {
 	s := ""
 	switch {
 	case t.Class == timeline.Deleted && t.Winner == timeline.Same:
-		s = "the Lease object was deleted; the holder's own pod made it again, and leaseTransitions starts at 0"
+		s = fmt.Sprintf("the Lease object was deleted; the holder's own pod made it again%s", after(t, timeline.T5))
 	case t.Class == timeline.Deleted:
-		s = fmt.Sprintf("the Lease object was deleted; the %s made it again at its next poll, and leaseTransitions starts at 0", t.Winner)
+		s = fmt.Sprintf("the Lease object was deleted; the %s made it again at its next poll%s", t.Winner, after(t, timeline.T5))
 	case d.Kind == fault.OfRecord:
 		s = fmt.Sprintf("%s was written into the Lease and never renewed: the %s had to see that record unchanged for %s (LeaseDuration)", fault.Thief, t.Winner, timing.LeaseDuration)
 	default:
 		s = "the holder changed while the record was still valid and nobody had released it: somebody wrote the Lease"
+	}
+	if t.Class == timeline.Deleted && t.TransitionsAfter != nil && *t.TransitionsAfter == 0 {
+		s += ", and leaseTransitions starts at 0"
 	}
 	if t.WorkedOnSeconds != nil {
 		s += fmt.Sprintf("; the old leader worked on for %.2f s", *t.WorkedOnSeconds)

@@ -75,6 +75,11 @@ func (m *measurer) takes(e Event) {
 	}
 }
 
+// hung reports whether a write was sent before an outage, or in it, and only landed after it: it is no sign of a leader.
+func (m *measurer) hung(e Event) bool {
+	return m.back && m.fault.SharedClock && !e.Work.At.IsZero() && e.when(e.Work.At) < m.seen[T3].own
+}
+
 // byOutage reports whether a hole in the record is the fault's own doing: it began before the API server was back.
 func (m *measurer) byOutage(hole Event) bool {
 	back, ended := m.seen[T3]

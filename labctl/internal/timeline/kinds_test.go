@@ -128,7 +128,8 @@ func TestMeasure_AnOutage(t *testing.T) {
 			add(35, Event{Kind: FaultEnded}).add(35.2, Event{Kind: ServerBack}).
 			add(35.3, Event{Kind: WatchHole, HoleSeconds: 26, Note: "the API server did not answer, away for 26.00 s"})
 		s.add(35.5, Event{Kind: LeaseSeen, Lease: &Lease{Holder: holder, LeaseDurationSeconds: 15, Transitions: 4, RenewTime: wall(25)}})
-		return Measure(s.work(36, holder).events, 1)
+		hung := Event{Kind: WorkSeen, Work: &Work{Holder: holder, At: wall(9.01)}} // it landed when the server was back
+		return Measure(s.add(35.6, hung).work(36, holder).events, 1)
 	}
 	for holder, want := range map[string]struct {
 		class  Class
