@@ -3,7 +3,6 @@ package providertest
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -271,15 +270,19 @@ func backOff(p *pods) {
 func previous(p *pods) {
 	pod := p.add("previous", []string{"exit", "1"})
 	p.await("previous", "started again", func(pod *corev1.Pod) bool { return first(pod).RestartCount == 1 })
-	stream, err := p.client.CoreV1().Pods(p.namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Previous: true}).Stream(p.Context())
-	if err != nil {
-		p.Fatal(err)
+	// A kubelet keeps one dead container: between two lives there may be none to read for a moment.
+	var text []byte
+	var err error
+	for deadline := time.Now().Add(previousLimit); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if text, err = p.client.CoreV1().Pods(p.namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Previous: true}).DoRaw(p.Context()); err == nil && strings.Count(string(text), "running") == 1 {
+			return
+		}
 	}
-	defer stream.Close()
-	if text, err := io.ReadAll(stream); err != nil || strings.Count(string(text), "running") != 1 {
-		p.Errorf("the log of the run before is %q (%v)", text, err)
-	}
+	p.Errorf("the log of the run before is %q (%v)", text, err)
 }
+
+// previousLimit is longer than the first back-off of a container that fails, after which it is dead again.
+const previousLimit = 15 * time.Second
 
 func noImage(p *pods) {
 	p.add("no-image", polite, func(pod *corev1.Pod) {
