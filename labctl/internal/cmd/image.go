@@ -37,14 +37,11 @@ func (a *app) imageCommand() *cobra.Command {
 
 func (a *app) saveImage(file, name, program string) error {
 	if program == "" {
-		self, err := os.Executable()
+		dir, err := provider.ProgramDir("")
 		if err != nil {
-			return fmt.Errorf("find the folder of labctl: %w", err)
+			return err
 		}
-		if self, err = filepath.EvalSymlinks(self); err != nil {
-			return fmt.Errorf("find the folder of labctl: %w", err)
-		}
-		program = filepath.Join(filepath.Dir(self), api.Program)
+		program = filepath.Join(dir, api.Program)
 	}
 	made, err := image.New(name, program)
 	if err != nil {

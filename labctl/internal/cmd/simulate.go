@@ -88,13 +88,13 @@ func (f simulateFlags) scenario(c *cobra.Command) (sim.Scenario, error) {
 		return sim.Scenario{}, err
 	}
 	s := sim.Scenario{Timing: timing, Election: f.election, Guards: api.AllGuards(), ReleaseOnCancel: f.release, Standbys: f.standbys, Latency: f.latency}
-	switch lasts := timing.LeaseDuration + time.Duration(2*gap.LongestPause*float64(timing.RetryPeriod)) + 2*time.Second; fault.Mode(f.mode) {
+	switch fault.Mode(f.mode) {
 	case fault.Kill:
 		s.Fault = sim.Fault{Kind: sim.Kill}
 	case fault.Graceful:
 		s.Fault = sim.Fault{Kind: sim.Stop}
 	case fault.Freeze:
-		s.Fault = sim.Fault{Kind: sim.Freeze, For: lasts}
+		s.Fault = sim.Fault{Kind: sim.Freeze, For: gap.Silence(timing)}
 	case fault.CutRefuse:
 		s.Fault = sim.Fault{Kind: sim.Cut, Refuse: true}
 	case fault.CutBlackHole:

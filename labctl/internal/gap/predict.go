@@ -5,6 +5,7 @@ package gap
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/timeline"
@@ -13,6 +14,11 @@ import (
 
 // jitter is client-go's JitterFactor: a standby waits RetryPeriod·(1 + U·1.2) between two polls, U uniform in [0, 1).
 const jitter = 1.2
+
+// Silence is how long a holder must be kept from being heard until a standby leads for sure: the longest gap, and two seconds.
+func Silence(t api.Timing) time.Duration {
+	return t.LeaseDuration + time.Duration(2*LongestPause*float64(t.RetryPeriod)) + 2*time.Second
+}
 
 // LongestPause is the longest pause between two polls of a standby, in RetryPeriods.
 const LongestPause = 1 + jitter
@@ -124,7 +130,7 @@ func Predict(in Input) (Prediction, error) {
 func PredictClass(in Input, class timeline.Class) Prediction {
 	p := Range(in, class)
 	if d := Distribute(in, class, -1); d != nil {
-		p.MeanSeconds, p.P50Seconds, p.P95Seconds, p.P99Seconds = milli(d.Mean()), milli(d.Quantile(0.5)), milli(d.Quantile(0.95)), milli(d.Quantile(0.99))
+		p.spread(d)
 	}
 	return p
 }
@@ -135,9 +141,13 @@ func PredictAged(in Input, age float64) Prediction {
 	if in.Standbys > 0 {
 		p.MinSeconds, p.MaxSeconds = in.Timing.LeaseDuration.Seconds()-age, p.MaxSeconds-age
 	}
-	d := Distribute(in, timeline.Expired, age)
-	p.MeanSeconds, p.P50Seconds, p.P95Seconds, p.P99Seconds = milli(d.Mean()), milli(d.Quantile(0.5)), milli(d.Quantile(0.95)), milli(d.Quantile(0.99))
+	p.spread(Distribute(in, timeline.Expired, age))
 	return p
+}
+
+// spread fills in what the distribution tells.
+func (p *Prediction) spread(d *Distribution) {
+	p.MeanSeconds, p.P50Seconds, p.P95Seconds, p.P99Seconds = milli(d.Mean()), milli(d.Quantile(0.5)), milli(d.Quantile(0.95)), milli(d.Quantile(0.99))
 }
 
 // milli keeps milliseconds: the grid gives no more.

@@ -40,7 +40,7 @@ func (l *Lab) Pairs(ctx context.Context, o PairOptions) (PairResult, error) {
 	var ended atomic.Int64
 	l.Say(fmt.Sprintf("%d pairs of candidates, each with a Lease and a connection of its own; this takes about %.0f s", o.Pairs, pairSeconds(o)))
 	measured, err := pairs.Run(ctx, pairs.Config{REST: l.config, Namespace: l.Deployment.Namespace, Timing: o.Timing, Release: o.Mode == fault.Graceful,
-		Pairs: o.Pairs, Seed: o.Seed, Done: func(pairs.Trial) {
+		Pairs: o.Pairs, Seed: o.Seed, Pause: pollPause(o.Timing), Done: func(pairs.Trial) {
 			if n := int(ended.Add(1)); n%max(1, o.Pairs/4) == 0 {
 				l.Say(fmt.Sprintf("%d of %d pairs measured", n, o.Pairs))
 			}

@@ -14,7 +14,7 @@ import (
 
 // silence is how long a holder is kept from being heard: until a standby leads for sure, and two seconds more.
 func silence(t api.Timing) time.Duration {
-	return t.LeaseDuration + time.Duration(2*gap.LongestPause*float64(t.RetryPeriod)) + 2*time.Second
+	return gap.Silence(t)
 }
 
 // aftermath is how long after its fault a holder that was silenced may still work: until RenewDeadline after a freeze, and in

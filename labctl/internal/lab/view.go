@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 )
@@ -216,7 +217,9 @@ func (v *view) replaced(s scene, replicas int) bool {
 }
 
 // pollPause is the longest pause between two polls of a standby: client-go's jitter makes it up to 2.2 RetryPeriods.
-func pollPause(t api.Timing) time.Duration { return time.Duration(2.2 * float64(t.RetryPeriod)) }
+func pollPause(t api.Timing) time.Duration {
+	return time.Duration(gap.LongestPause * float64(t.RetryPeriod))
+}
 
 // lateSeconds is how late the log line of a poll may arrive on a busy machine.
 const lateSeconds = 1.0

@@ -30,6 +30,8 @@ type Config struct {
 	Release bool
 	Pairs   int
 	Seed    uint64
+	// Pause is waited out before the random wait: the longest one between two polls of a standby.
+	Pause time.Duration
 	// Done is told of each trial as it ends; it may be nil, and is called by several goroutines.
 	Done func(Trial)
 }
@@ -118,7 +120,7 @@ func (c Config) measure(ctx context.Context, n int) Trial {
 	// The standby's poll just now would otherwise decide when the fault falls: one pause is waited out, and a random while.
 	phase := time.Duration(3 * random.Float64() * float64(c.Timing.RetryPeriod))
 	t.PhaseSeconds = phase.Seconds()
-	pause(ctx, time.Duration(2.2*float64(c.Timing.RetryPeriod))+phase)
+	pause(ctx, c.Pause+phase)
 	t.WallT0 = time.Now()
 	if c.Release {
 		stopLeader()

@@ -66,15 +66,9 @@ func (p Provider) Available(context.Context) error {
 
 // program returns the absolute path of a program of the kit.
 func (p Provider) program(name string) (string, error) {
-	dir := p.BinDir
-	if dir == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return "", fmt.Errorf("find the folder of labctl: %w", err)
-		}
-		if dir, err = filepath.EvalSymlinks(filepath.Dir(self)); err != nil {
-			return "", fmt.Errorf("find the folder of labctl: %w", err)
-		}
+	dir, err := provider.ProgramDir(p.BinDir)
+	if err != nil {
+		return "", err
 	}
 	path, err := filepath.Abs(filepath.Join(dir, name))
 	if err != nil {

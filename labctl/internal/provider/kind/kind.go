@@ -59,15 +59,9 @@ func worker(cluster string) string       { return cluster + "-worker" }
 
 // program returns the absolute path of the operator's program.
 func (p *Provider) program() (string, error) {
-	dir := p.BinDir
-	if dir == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return "", fmt.Errorf("find the folder of labctl: %w", err)
-		}
-		if dir, err = filepath.EvalSymlinks(filepath.Dir(self)); err != nil {
-			return "", fmt.Errorf("find the folder of labctl: %w", err)
-		}
+	dir, err := provider.ProgramDir(p.BinDir)
+	if err != nil {
+		return "", err
 	}
 	path, err := filepath.Abs(filepath.Join(dir, api.Program))
 	if err != nil {
