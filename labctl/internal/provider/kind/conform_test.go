@@ -42,6 +42,11 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	providertest.Run(t, providertest.Place{Provider: p, Cluster: cluster, Config: config, Together: 2})
+	t.Run("as administrator", func(t *testing.T) {
+		providertest.Run(t, providertest.Place{Provider: p, Cluster: cluster, Config: config, Together: 2})
+	})
+	t.Run("as a student", func(t *testing.T) {
+		providertest.RunAsStudent(t, providertest.Place{Config: config, Together: 2}, "../../../../docs")
+	})
 	testFaults(t, p, cluster, config)
 }

@@ -17,5 +17,5 @@ func TestAnyCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Run(t, Place{Config: config, Image: os.Getenv("PROVIDERTEST_IMAGE")})
+	Run(t, Place{Config: config, Image: os.Getenv("PROVIDERTEST_IMAGE"), Namespace: os.Getenv("PROVIDERTEST_NAMESPACE")})
 }

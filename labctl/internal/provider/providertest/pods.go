@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +27,7 @@ const patience = 60 * time.Second
 type pods struct {
 	*testing.T
 	*suite
+	names map[string]string // of a Deployment's first pod, by the name that the case gave it
 }
 
 // add makes a pod that runs the subject with these arguments.
@@ -39,11 +42,43 @@ func (p *pods) add(name string, args []string, change ...func(*corev1.Pod)) *cor
 	for _, f := range change {
 		f(pod)
 	}
+	if p.Namespace != "" {
+		return p.deploy(pod)
+	}
 	made, err := p.client.CoreV1().Pods(p.namespace).Create(p.Context(), pod, metav1.CreateOptions{})
 	if err != nil {
 		p.Fatal(err)
 	}
 	return made
+}
+
+// deploy has a Deployment make the pod, and from then on knows the first pod that it made by the given name.
+func (p *pods) deploy(pod *corev1.Pod) *corev1.Pod {
+	p.Helper()
+	deployments := p.client.AppsV1().Deployments(p.namespace)
+	_, err := deployments.Create(p.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: pod.Labels}, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec}}}, metav1.CreateOptions{})
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() {
+		if err := deployments.Delete(context.Background(), pod.Name, metav1.DeleteOptions{}); err != nil {
+			p.Errorf("remove the Deployment: %v", err)
+		}
+	})
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		found, err := p.client.CoreV1().Pods(p.namespace).List(p.Context(), metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(metav1.SetAsLabelSelector(pod.Labels))})
+		if err != nil {
+			p.Fatal(err)
+		}
+		if len(found.Items) > 0 {
+			p.names = map[string]string{pod.Name: found.Items[0].Name}
+			return &found.Items[0]
+		}
+		if time.Now().After(deadline) {
+			p.Fatalf("the Deployment %s makes no pod in %s", pod.Name, patience)
+		}
+	}
 }
 
 // running makes such a pod and waits until its program runs; started is when it did, by its own clock.
@@ -71,7 +106,7 @@ func (p *pods) delete(name string, grace int64) time.Time {
 // get returns the pod, nil if it is gone.
 func (p *pods) get(name string) *corev1.Pod {
 	p.Helper()
-	pod, err := p.client.CoreV1().Pods(p.namespace).Get(p.Context(), name, metav1.GetOptions{})
+	pod, err := p.client.CoreV1().Pods(p.namespace).Get(p.Context(), cmp.Or(p.names[name], name), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

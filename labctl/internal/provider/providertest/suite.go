@@ -35,6 +35,9 @@ type Place struct {
 	Config   *rest.Config
 	// Image is the subject's, with its tag; empty takes Image.
 	Image string
+	// Namespace is one that somebody has made, for who has the rights of docs/student-role.yaml in it and no other: the suite
+	// makes no pod but by a Deployment, and skips what needs more. Empty makes a namespace.
+	Namespace string
 	// Together is how many cases run side by side; 0 runs them all. A machine that is busy starting pods keeps no times.
 	Together int
 }
@@ -73,6 +76,9 @@ func Run(t *testing.T, p Place) {
 				if c.signals && s.signaler == nil {
 					t.Skip("the provider can't signal a process")
 				}
+				if c.bare && s.Namespace != "" {
+					t.Skip("the rights of one namespace do not allow it")
+				}
 				c.run(&pods{T: t, suite: s})
 			})
 		})
@@ -91,19 +97,27 @@ func newSuite(t *testing.T, p Place) *suite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &suite{Place: p, client: client}
-	made, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "providertest-"}}, metav1.CreateOptions{})
+	s := &suite{Place: p, client: client, namespace: p.Namespace}
+	s.signaler, _ = p.Provider.(provider.Signaler)
+	if s.Namespace == "" {
+		s.makeNamespace(t)
+	}
+	s.awaitAccount(t)
+	if watcher, ok := p.Provider.(provider.ProcessWatcher); ok {
+		s.processes = watch(t, watcher, p.Cluster, s.namespace)
+	}
+	return s
+}
+
+// makeNamespace makes the suite's own, which is removed at the end.
+func (s *suite) makeNamespace(t *testing.T) {
+	t.Helper()
+	made, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "providertest-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.namespace = made.Name
 	t.Cleanup(func() { s.remove(t) })
-	s.awaitAccount(t)
-	s.signaler, _ = p.Provider.(provider.Signaler)
-	if watcher, ok := p.Provider.(provider.ProcessWatcher); ok {
-		s.processes = watch(t, watcher, p.Cluster, s.namespace)
-	}
-	return s
 }
 
 // awaitAccount waits for the service account that every pod needs.
