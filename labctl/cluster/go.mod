@@ -3,6 +3,7 @@ module academy.example/lab/labctl/cluster
 go 1.26.0
 
 require (
+	github.com/creack/pty v1.1.18
 	go.etcd.io/etcd/server/v3 v3.7.0
 	golang.org/x/sys v0.47.0
 	k8s.io/api v0.37.2

@@ -38,7 +38,7 @@ func dispatch(args []string) int {
 	case "child":
 		err = child(args)
 	case "version":
-		fmt.Printf("academy-cluster (Kubernetes %s)\n", kubernetesVersion())
+		fmt.Printf("academy-cluster %s (Kubernetes %s)\n", version(), kubernetesVersion())
 	default:
 		err = &state.Problem{Err: fmt.Errorf("unknown command %q", command), Hint: "academy-cluster run --name lab --state DIR --sockets DIR"}
 		fmt.Fprint(os.Stderr, usage)

@@ -107,3 +107,11 @@ func kubernetesVersion() string {
 	}
 	return "unknown"
 }
+
+// version is what `go build` recorded of this program, or dev.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}

@@ -167,7 +167,7 @@ func (c *cluster) writeCluster(pids map[string]int) {
 	}
 	err := c.folder.WriteCluster(state.Cluster{
 		Schema: state.Schema, Name: c.options.name, PID: os.Getpid(), Server: c.options.server(), Kubeconfig: c.folder.Path("kubeconfig"),
-		NodeSocket: c.folder.Socket("node.sock"), AuditLog: auditLog(c.options.state), PodStartLatencySeconds: c.options.startLatency.Seconds(), Kubernetes: kubernetesVersion(),
+		NodeSocket: c.folder.Socket("node.sock"), AuditLog: auditLog(c.options.state), PodStartLatencySeconds: c.options.startLatency.Seconds(), Kubernetes: kubernetesVersion(), Version: version(),
 		StartedAt: c.started, Children: children,
 	})
 	if err != nil {

@@ -23,6 +23,9 @@ func (n *node) streamTarget(namespace, pod, uid, container string) (*streams.Tar
 				return c.target(v), nil
 			}
 		}
+		if _, refused := v.ephemeral[container]; refused {
+			return nil, fmt.Errorf("%w: container %q in pod %q: %s", streams.ErrRefused, container, pod, ephemeralMessage)
+		}
 		return nil, fmt.Errorf("%w: container %q in pod %q", streams.ErrNotFound, container, pod)
 	}
 	return nil, fmt.Errorf("%w: pod %q", streams.ErrNotFound, pod)
@@ -33,7 +36,10 @@ func (c *containerView) target(v *view) *streams.Target {
 	log := func(restarts int32) string { return filepath.Join(c.folder, fmt.Sprintf("%d.log", restarts)) }
 	if c.ran {
 		t.ID, t.Log = c.id, log(c.restarts)
-		if c.restarts > 0 {
+		switch {
+		case c.between: // the run before the next one is the last one
+			t.PreviousLog = t.Log
+		case c.restarts > 0:
 			t.PreviousLog = log(c.restarts - 1)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"academy.example/lab/labctl/cluster/internal/process"
+	"academy.example/lab/labctl/cluster/internal/streams"
 )
 
 // Reasons that are seen in a container's status and in events; those of a kubelet where it has one.
@@ -27,6 +28,12 @@ const (
 	startErrorCode    = 128 // what container runtimes report for a program that cannot be run
 )
 
+// A kubelet takes as much of a log for the message of a container that has failed.
+const (
+	messageLines = 80
+	messageBytes = 2 << 10
+)
+
 // container is one container of a pod; only the pod's worker touches it.
 type container struct {
 	spec    corev1.Container
@@ -35,7 +42,8 @@ type container struct {
 
 	// Waiting: message and reason, or restart at startAt. Running: proc. Ended: term.
 	reason, message string
-	held            bool // refused: it never starts
+	held            bool // refused: it does not start
+	changed         bool // it ends because its definition has changed
 	startAt         time.Time
 	launch          *launch // of the next run, when prepared
 	current         *launch // of the current run
@@ -110,25 +118,46 @@ func (c *container) restartsAfter(w *worker, exitCode int32) bool {
 	}
 }
 
+// lastWords is the end of the log of a run that failed, where the spec asks for that. The file that terminationMessagePath
+// names is not read: it would be one of the machine's own.
+func (c *container) lastWords(w *worker, code int) string {
+	if code == 0 || c.spec.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+		return ""
+	}
+	return streams.Tail(c.logPath(w, c.restarts), messageLines, messageBytes)
+}
+
+// why is the reason to wait, with the message where that is what helps.
+func (c *container) why() string {
+	if c.message == "" || c.reason == reasonBackOff {
+		return c.reason
+	}
+	return c.reason + ": " + c.message
+}
+
 func (c *container) hold(reason, message string) {
 	c.held, c.reason, c.message = true, reason, message
 }
 
 // prepare works out the next start beside the worker, since it asks the API server.
 func (c *container) prepare(w *worker) {
-	if c.held || c.over || c.preparing || c.proc != nil || w.gear == nil || w.stopping {
+	if c.held || c.over || c.preparing || c.proc != nil || w.gear == nil || w.ending() {
 		return
 	}
 	c.preparing, c.launch = true, nil
-	pod := w.pod
+	pod, spec := w.pod, c.spec
 	w.node.wg.Go(func() {
-		launch, err := w.prepareLaunch(w.ctx, pod, &c.spec)
-		w.send(launchMsg{c, launch, err})
+		launch, err := w.prepareLaunch(w.ctx, pod, &spec)
+		w.send(launchMsg{c, spec.Image, launch, err})
 	})
 }
 
 func (c *container) launched(w *worker, m launchMsg) {
 	c.preparing = false
+	if m.image != c.spec.Image {
+		c.prepare(w)
+		return
+	}
 	if m.err == nil {
 		c.launch = m.launch
 		return
@@ -154,7 +183,7 @@ func (c *container) step(w *worker, now time.Time) {
 		}
 		return
 	}
-	if c.held || c.over || w.stopping || w.terminal || now.Before(c.startAt) {
+	if c.held || c.over || w.ending() || now.Before(c.startAt) {
 		return
 	}
 	if c.launch == nil {
@@ -169,7 +198,7 @@ func (c *container) due(w *worker) time.Time {
 	if c.proc != nil {
 		return c.killAt
 	}
-	if c.held || c.over || w.stopping || w.terminal || c.preparing || w.gear == nil {
+	if c.held || c.over || w.ending() || c.preparing || w.gear == nil {
 		return time.Time{}
 	}
 	return c.startAt
@@ -182,7 +211,7 @@ func (c *container) start(w *worker, now time.Time) {
 	}
 	c.last = c.term
 	c.reason, c.message = "", ""
-	c.ending, c.killAt = false, time.Time{}
+	c.ending, c.killAt, c.changed = false, time.Time{}, false
 	c.ready, c.started = false, c.spec.StartupProbe == nil
 	c.id = newContainerID()
 	c.ran = true
@@ -201,7 +230,7 @@ func (c *container) start(w *worker, now time.Time) {
 		w.node.hub.publish(line.endedWith(proc.Exit()))
 		w.send(exited{c, proc})
 	})
-	w.event(c, corev1.EventTypeNormal, "Started", "Started container "+c.spec.Name)
+	w.event(c, corev1.EventTypeNormal, "Started", "Container started")
 	c.probe(w)
 }
 
@@ -248,7 +277,7 @@ func (c *container) exited(w *worker, proc *process.Process) {
 	if exit.Code != 0 {
 		reason = "Error"
 	}
-	c.ended(w, exit, proc.Started(), reason, "")
+	c.ended(w, exit, proc.Started(), reason, c.lastWords(w, exit.Code))
 }
 
 func (c *container) ended(w *worker, exit process.Exit, started time.Time, reason, message string) {
@@ -257,7 +286,7 @@ func (c *container) ended(w *worker, exit process.Exit, started time.Time, reaso
 		ExitCode: int32(exit.Code), Reason: reason, Message: message, ContainerID: c.id,
 		StartedAt: metav1.NewTime(started), FinishedAt: metav1.NewTime(exit.At),
 	}
-	if w.stopping || !c.restartsAfter(w, c.term.ExitCode) {
+	if w.ending() || !c.changed && !c.restartsAfter(w, c.term.ExitCode) {
 		c.over = true
 		return
 	}

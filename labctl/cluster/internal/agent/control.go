@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"academy.example/lab/labctl/cluster/internal/process"
 	"academy.example/lab/labctl/cluster/internal/relay"
@@ -28,6 +30,7 @@ type view struct {
 	ip         string
 	relay      *relay.Relay // nil until the pod has one
 	containers []containerView
+	ephemeral  map[string]metav1.Time // those that were refused
 }
 
 type containerView struct {
@@ -36,6 +39,7 @@ type containerView struct {
 	restarts int32
 	ran      bool
 	waiting  string           // why it does not run
+	between  bool             // it waits for its next run
 	proc     *process.Process // nil if it does not run
 	launch   *launch          // of the current run
 	ctx      context.Context  // of the current run
@@ -43,13 +47,13 @@ type containerView struct {
 }
 
 func (w *worker) newView() *view {
-	v := &view{pod: w.pod, ip: w.ip}
+	v := &view{pod: w.pod, ip: w.ip, ephemeral: maps.Clone(w.ephemeral)}
 	if w.gear != nil {
 		v.relay = w.gear.relay
 	}
 	for _, c := range w.containers {
 		v.containers = append(v.containers, containerView{
-			name: c.spec.Name, id: c.id, restarts: c.restarts, ran: c.ran, waiting: c.reason,
+			name: c.spec.Name, id: c.id, restarts: c.restarts, ran: c.ran, waiting: c.why(), between: c.ran && c.status().State.Waiting != nil,
 			proc: c.proc, launch: c.current, ctx: c.ctx, folder: c.folder(w),
 		})
 	}
@@ -180,8 +184,8 @@ func stopLasts(sig syscall.Signal, text string) (time.Duration, error) {
 	return lasts, nil
 }
 
-// serveNetwork disturbs one pod's way to the API server: mode is open, blackhole or refuse, lasts a duration after which a cut
-// ends by itself.
+// serveNetwork disturbs one pod's way to the API server: mode is open, blackhole, refuse or slow, lasts a duration after which
+// that ends by itself, and latency how late answers arrive, for slow.
 func (n *node) serveNetwork(w http.ResponseWriter, r *http.Request) {
 	worker := n.worker(r.PathValue("uid"))
 	if worker == nil {
@@ -193,12 +197,14 @@ func (n *node) serveNetwork(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the pod has no network yet", http.StatusConflict)
 		return
 	}
-	mode, lasts := relay.Mode(r.URL.Query().Get("mode")), time.Duration(0)
-	var err error
-	if text := r.URL.Query().Get("lasts"); text != "" {
-		lasts, err = time.ParseDuration(text)
-	}
-	if err == nil {
+	mode := relay.Mode(r.URL.Query().Get("mode"))
+	lasts, err := duration(r, "lasts")
+	latency, wrong := duration(r, "latency")
+	switch err = errors.Join(err, wrong); {
+	case err != nil:
+	case mode == relay.Slow:
+		err = way.SetSlow(latency, lasts)
+	default:
 		err = way.Set(mode, lasts)
 	}
 	if err != nil {
@@ -206,6 +212,14 @@ func (n *node) serveNetwork(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply(w, map[string]any{"mode": mode, "lastsSeconds": lasts.Seconds()})
+}
+
+// duration reads a parameter of a request; one that is not there is 0.
+func duration(r *http.Request, name string) (time.Duration, error) {
+	if text := r.URL.Query().Get(name); text != "" {
+		return time.ParseDuration(text)
+	}
+	return 0, nil
 }
 
 // process is that of the named container, or of the first one.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -77,13 +78,22 @@ func (w *worker) baseVariables(pod *corev1.Pod) map[string]string {
 		"PATH":     w.binDir() + ":" + systemPath,
 		"HOME":     w.workDir(),
 		"TMPDIR":   w.temp,
-		"HOSTNAME": pod.Name,
+		"HOSTNAME": hostname(pod),
 	}
 	if wantsToken(pod) {
 		base["KUBECONFIG"] = w.kubeconfigPath()
 	}
 	return base
 }
+
+// hostname is what a kubelet would name the pod's host. Here only the variable has it: the host is the machine itself.
+func hostname(pod *corev1.Pod) string {
+	name := cmp.Or(deref(pod.Spec.HostnameOverride), pod.Spec.Hostname, pod.Name)
+	return strings.TrimRight(name[:min(len(name), longestHostname)], "-.")
+}
+
+// longestHostname is the kernel's limit, at which a kubelet cuts.
+const longestHostname = 63
 
 // serviceVariables are those of the namespace's services; KUBERNETES_SERVICE_* name the pod's relay, which is where
 // the API server can be reached.

@@ -65,6 +65,10 @@ func TestEnvironment(t *testing.T) {
 			change: func(p *corev1.Pod) { off := false; p.Spec.EnableServiceLinks = &off },
 			want:   []string{"KUBERNETES_SERVICE_HOST=127.0.0.1"}, absent: []string{"WEB_SERVICE_HOST="},
 		},
+		"host name of a Job": {
+			change: func(p *corev1.Pod) { p.Spec.Hostname = "job-0" },
+			want:   []string{"HOSTNAME=job-0"},
+		},
 		"resources": {
 			env:    []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.memory", Divisor: resource.MustParse("1Mi")}}}},
 			change: func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = limits },
@@ -157,16 +161,16 @@ func TestRefused(t *testing.T) {
 		event   string
 		message string
 	}{
-		"unknown image":   {main(func(c *corev1.Container) { c.Image = "other:1" }), reasonNoImage, "Failed", "it knows program"},
+		"unknown image":   {main(func(c *corev1.Container) { c.Image = "other:1" }), reasonNoImage, reasonNoImage, "it knows program"},
 		"init containers": {func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Name: "first"}} }, reasonUnsupported, "Unsupported", "init containers"},
 		"host network":    {func(p *corev1.Pod) { p.Spec.HostNetwork = true }, reasonUnsupported, "Unsupported", "hostNetwork"},
 		"host path": {func(p *corev1.Pod) {
 			p.Spec.Volumes = []corev1.Volume{{Name: "disk", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
 			p.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "disk", MountPath: "/disk"}}
 		}, reasonUnsupported, "Unsupported", "volume disk at /disk"},
-		"gRPC probe": {main(func(c *corev1.Container) {
-			c.LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 1}}}
-		}), reasonUnsupported, "Unsupported", "liveness probe by gRPC"},
+		"variable of a file": {main(func(c *corev1.Container) {
+			c.Env = append(c.Env, corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{FileKeyRef: &corev1.FileKeySelector{}}})
+		}), reasonUnsupported, "Unsupported", "env A: this node knows no such source"},
 		"hooks":          {main(func(c *corev1.Container) { c.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}} }), reasonUnsupported, "Unsupported", "lifecycle hooks"},
 		"unknown field":  {main(func(c *corev1.Container) { c.Env = append(c.Env, fieldRef("A", "spec.unknown")) }), reasonUnsupported, "Unsupported", "spec.unknown"},
 		"no such config": {main(func(c *corev1.Container) { c.Env = append(c.Env, configKey("A", "none", "x", false)) }), reasonConfigError, "Failed", "\"none\" not found"},
@@ -207,4 +211,23 @@ func TestMissingConfigComesLater(t *testing.T) {
 	}
 	l.awaitReady("subject")
 	l.awaitLog(p, 0, " env A=blue\n")
+}
+
+func TestHostname(t *testing.T) {
+	tests := map[string]struct {
+		change func(*corev1.PodSpec)
+		want   string
+	}{
+		"the pod's":  {func(*corev1.PodSpec) {}, "subject"},
+		"of a Job":   {func(s *corev1.PodSpec) { s.Hostname = "job-0" }, "job-0"},
+		"overridden": {func(s *corev1.PodSpec) { s.Hostname, s.HostnameOverride = "job-0", ptr("own") }, "own"},
+		"too long":   {func(s *corev1.PodSpec) { s.Hostname = strings.Repeat("a", 62) + "-b" }, strings.Repeat("a", 62)},
+	}
+	for name, test := range tests {
+		p := pod("subject", "show")
+		test.change(&p.Spec)
+		if got := hostname(p); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
 }

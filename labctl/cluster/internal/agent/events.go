@@ -45,8 +45,8 @@ func reasonOf(err error) (reason string, permanent bool) {
 
 // eventReason follows the kubelet, whose events say Failed where the container's state is more precise.
 func eventReason(waiting string) string {
-	if waiting == reasonUnsupported {
-		return reasonUnsupported
+	if waiting == reasonUnsupported || waiting == reasonNoImage {
+		return waiting
 	}
 	return reasonFailed
 }

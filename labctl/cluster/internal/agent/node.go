@@ -6,8 +6,10 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,27 +25,73 @@ const (
 	// leaseSeconds and leaseRenewal are a kubelet's own.
 	leaseSeconds = 40
 	leaseRenewal = 10 * time.Second
+	// nodeLook is how often the Node object is looked at, nodeReport how often it is written although nothing has changed.
+	// Both are a kubelet's own.
+	nodeLook   = 10 * time.Second
+	nodeReport = 5 * time.Minute
 )
 
-// keepNode registers the node with its kubelet API's port and renews its lease until ctx ends.
+// keepNode registers the node with its kubelet API's port, and renews its lease and its status until ctx ends.
 func (n *node) keepNode(ctx context.Context, port int) {
-	var registered *corev1.Node
-	err := n.retry(ctx, "register node", func() (err error) {
-		registered, err = n.register(ctx, port)
-		return err
-	})
-	if err != nil {
+	var registered atomic.Pointer[corev1.Node]
+	enter := func() error {
+		object, err := n.register(ctx, port)
+		if err != nil {
+			return err
+		}
+		if before := registered.Swap(object); before == nil || before.UID != object.UID {
+			ref := &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: object.Name, UID: object.UID}
+			n.recorder.Eventf(ref, corev1.EventTypeNormal, "NodeReady", "Node %s status is now: NodeReady", object.Name)
+		}
+		return nil
+	}
+	if n.retry(ctx, "register node", enter) != nil {
 		return
 	}
 	own := func(l *coordinationv1.Lease) error {
-		l.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: "v1", Kind: "Node", Name: registered.Name, UID: registered.UID,
-		}}
+		object := registered.Load()
+		l.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: object.Name, UID: object.UID}}
 		return nil
 	}
 	controller := lease.NewController(clock.RealClock{}, n.client, n.cfg.NodeName, leaseSeconds, nil, leaseRenewal,
 		n.cfg.NodeName, corev1.NamespaceNodeLease, own)
-	controller.Run(ctx)
+	n.wg.Go(func() { controller.Run(ctx) })
+	tick := time.NewTicker(nodeLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if n.isCurrent(ctx, registered.Load()) {
+			continue
+		}
+		if err := enter(); err != nil && ctx.Err() == nil {
+			n.log.Warn("will try again", "action", "report node", "error", err, "wait", nodeLook.String())
+		}
+	}
+}
+
+// isCurrent is false for a Node that must be written: it is gone or another, says that it is not ready, or was not written
+// for long. Where the API server does not tell, nothing can be done.
+func (n *node) isCurrent(ctx context.Context, registered *corev1.Node) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	got, err := n.client.CoreV1().Nodes().Get(ctx, n.cfg.NodeName, metav1.GetOptions{ResourceVersion: "0"})
+	if err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	at := readyCondition(got)
+	return got.UID == registered.UID && at != nil && at.Status == corev1.ConditionTrue && time.Since(at.LastHeartbeatTime.Time) < nodeReport
+}
+
+func readyCondition(node *corev1.Node) *corev1.NodeCondition {
+	i := slices.IndexFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+	if i < 0 {
+		return nil
+	}
+	return &node.Status.Conditions[i]
 }
 
 // register creates the Node or takes the existing one over, and makes it ready and free of the taint of new nodes.
@@ -56,6 +104,10 @@ func (n *node) register(ctx context.Context, port int) (*corev1.Node, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create node: %w", err)
+	}
+	earlier := readyCondition(got)
+	if earlier != nil && earlier.Status == corev1.ConditionTrue {
+		readyCondition(want).LastTransitionTime = earlier.LastTransitionTime
 	}
 	got.Status = want.Status
 	if got, err = nodes.UpdateStatus(ctx, got, metav1.UpdateOptions{}); err != nil {
@@ -92,7 +144,7 @@ func (n *node) object(port int) *corev1.Node {
 			},
 			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
 			NodeInfo: corev1.NodeSystemInfo{
-				OperatingSystem: runtime.GOOS, Architecture: runtime.GOARCH,
+				OperatingSystem: runtime.GOOS, Architecture: runtime.GOARCH, KernelVersion: kernelVersion(),
 				KubeletVersion:          version.Get().GitVersion,
 				ContainerRuntimeVersion: "process://1",
 				OSImage:                 "local processes",
@@ -103,6 +155,14 @@ func (n *node) object(port int) *corev1.Node {
 			}},
 		},
 	}
+}
+
+func kernelVersion() string {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(name.Release[:])
 }
 
 func (n *node) capacity() corev1.ResourceList {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/probe"
+	grpcprobe "k8s.io/kubernetes/pkg/probe/grpc"
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 	tcpprobe "k8s.io/kubernetes/pkg/probe/tcp"
 
@@ -80,6 +81,9 @@ func (c *container) checker(w *worker, spec *corev1.Probe) func(context.Context,
 			if err != nil {
 				return false, err.Error()
 			}
+			if deref(spec.HTTPGet.Protocol) == corev1.HTTPProtocolHTTP2 {
+				return judge(web.ProbeH2C(request, timeout))
+			}
 			return judge(web.Probe(request, timeout))
 		}
 	case spec.TCPSocket != nil:
@@ -93,6 +97,11 @@ func (c *container) checker(w *worker, spec *corev1.Probe) func(context.Context,
 				return false, err.Error()
 			}
 			return judge(tcpprobe.New().Probe(host, port, timeout))
+		}
+	case spec.GRPC != nil:
+		return func(_ context.Context, timeout time.Duration) (bool, string) {
+			options := grpcprobe.ProbeOptions{UseTLS: deref(spec.GRPC.Mode) == corev1.GRPCProbeModeTLS}
+			return judge(grpcprobe.New().Probe(ip, deref(spec.GRPC.Service), int(spec.GRPC.Port), timeout, options))
 		}
 	default:
 		return func(ctx context.Context, timeout time.Duration) (bool, string) {

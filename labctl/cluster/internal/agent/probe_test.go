@@ -203,3 +203,16 @@ func TestExecProbe(t *testing.T) {
 	l.good(p, "ready", true)
 	l.awaitReady("subject")
 }
+
+func TestGRPCProbe(t *testing.T) {
+	l := newLab(t)
+	l.add(pod("subject", "polite", func(p *corev1.Pod) {
+		p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{PeriodSeconds: 1, ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 9}}}
+	}))
+	if event := l.awaitEvent("Unhealthy"); !strings.Contains(event, "failed to connect service") {
+		t.Errorf("event %q", event)
+	}
+	if s := first(l.api.pod("space", "subject")); s.Ready {
+		t.Errorf("status = %+v", s)
+	}
+}

@@ -38,7 +38,11 @@ func (w *worker) newStatus() corev1.PodStatus {
 	for _, c := range w.containers {
 		status.ContainerStatuses = append(status.ContainerStatuses, c.status())
 	}
+	status.EphemeralContainerStatuses = w.ephemeralStatuses()
 	status.Phase = w.phase()
+	if status.Phase == corev1.PodFailed && w.overdue {
+		status.Reason, status.Message = reasonDeadline, deadlineMessage
+	}
 	w.setConditions(&status)
 	return status
 }
@@ -53,6 +57,9 @@ func (w *worker) finalStatus() corev1.PodStatus {
 }
 
 func (w *worker) phase() corev1.PodPhase {
+	if w.overdue && !w.alive() {
+		return corev1.PodFailed
+	}
 	running, failed := false, false
 	for _, c := range w.containers {
 		switch {

@@ -16,6 +16,10 @@ import (
 // tokenSeconds is the life that a pod's token is asked for when its volume does not say.
 const tokenSeconds = 3607
 
+// tokenCheck is how often it is looked at the clock whether a token is due. One long wait would not do: it stands still
+// while the machine sleeps, and the token ages.
+const tokenCheck = time.Second
+
 // tokenKeeper gives a pod its service account's token, bound to the pod, and renews it.
 type tokenKeeper struct {
 	node *node
@@ -45,9 +49,9 @@ func wantsToken(pod *corev1.Pod) bool { return tokenSource(pod) != nil }
 func (k *tokenKeeper) run(ctx context.Context, write func() error, ready func()) {
 	what := "get token for pod " + k.pod.Namespace + "/" + k.pod.Name
 	for first := true; ; first = false {
-		var life time.Duration
+		var due time.Time
 		err := k.node.retry(ctx, what, func() (err error) {
-			if life, err = k.renew(ctx); err != nil || !first {
+			if due, err = k.renew(ctx); err != nil || !first {
 				return err
 			}
 			if err := process.WriteFile(filepath.Join(k.dir, "ca.crt"), k.node.ca); err != nil {
@@ -64,16 +68,29 @@ func (k *tokenKeeper) run(ctx context.Context, write func() error, ready func())
 		if first {
 			ready()
 		}
-		select {
-		case <-ctx.Done():
+		if !awaitWall(ctx, due, time.Now) {
 			return
-		case <-time.After(life * 8 / 10):
 		}
 	}
 }
 
-// renew puts a new token in place and tells how long it lives.
-func (k *tokenKeeper) renew(ctx context.Context) (time.Duration, error) {
+// awaitWall waits until the wall clock, which is now, shows due. It reports false if ctx ends before.
+func awaitWall(ctx context.Context, due time.Time, now func() time.Time) bool {
+	for {
+		left := due.Round(0).Sub(now().Round(0)) // without the monotonic reading, which stands still in a sleep
+		if left <= 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(min(left, tokenCheck)):
+		}
+	}
+}
+
+// renew puts a new token in place and tells when it is to be renewed: after 80 % of its life.
+func (k *tokenKeeper) renew(ctx context.Context) (time.Time, error) {
 	seconds := int64(tokenSeconds)
 	if asked := tokenSource(k.pod).ExpirationSeconds; asked != nil {
 		seconds = *asked
@@ -91,10 +108,11 @@ func (k *tokenKeeper) renew(ctx context.Context) (time.Duration, error) {
 	accounts := k.node.client.CoreV1().ServiceAccounts(k.pod.Namespace)
 	granted, err := accounts.CreateToken(ctx, account, request, metav1.CreateOptions{})
 	if err != nil {
-		return 0, fmt.Errorf("request token: %w", err)
+		return time.Time{}, fmt.Errorf("request token: %w", err)
 	}
 	if err := process.WriteFile(filepath.Join(k.dir, "token"), []byte(granted.Status.Token)); err != nil {
-		return 0, err
+		return time.Time{}, err
 	}
-	return max(time.Until(granted.Status.ExpirationTimestamp.Time), time.Second), nil
+	now := time.Now()
+	return now.Add(max(granted.Status.ExpirationTimestamp.Sub(now), time.Second) * 8 / 10), nil
 }

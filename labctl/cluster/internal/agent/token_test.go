@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -97,6 +99,30 @@ func TestTokenIsRenewed(t *testing.T) {
 	if after := l.api.tokens[1].Sub(l.api.tokens[0]); !within(after, 1600*time.Millisecond-10*time.Millisecond) {
 		t.Errorf("renewed after %s, want 80 %% of 2 s", after)
 	}
+}
+
+func TestTokenIsRenewedAfterASleepOfTheMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const awake, slept = 5 * time.Second, time.Hour
+		begun := time.Now()
+		wall := func() time.Time { // the clock of a machine that sleeps for an hour, in which no timer runs
+			if now := time.Now(); now.Sub(begun) > awake {
+				return now.Add(slept)
+			}
+			return time.Now()
+		}
+		if !awaitWall(t.Context(), begun.Add(48*time.Minute), wall) {
+			t.Fatal("it gave up")
+		}
+		if after := time.Since(begun); after > awake+2*time.Second {
+			t.Errorf("renewed %s after the machine woke up, want at most 2 s", after-awake)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if awaitWall(ctx, time.Now().Add(time.Minute), time.Now) {
+			t.Error("it waited for a token of a pod that has ended")
+		}
+	})
 }
 
 func TestTokenComesLate(t *testing.T) {

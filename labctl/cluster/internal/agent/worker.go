@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"academy.example/lab/labctl/cluster/internal/process"
 	"academy.example/lab/labctl/cluster/internal/relay"
@@ -21,6 +22,7 @@ type (
 	equipped  struct{ gear *gear }
 	launchMsg struct {
 		container *container
+		image     string // that it was prepared for
 		launch    *launch
 		err       error
 	}
@@ -57,7 +59,8 @@ type worker struct {
 	gear       *gear
 	containers []*container
 	writer     *statusWriter
-	status     corev1.PodStatus // as last handed to the writer
+	status     corev1.PodStatus       // as last handed to the writer
+	ephemeral  map[string]metav1.Time // when each ephemeral container was refused, by name
 
 	known knowledge
 
@@ -66,6 +69,8 @@ type worker struct {
 	life      context.Context // ends with the pod, or when its processes have ended with the agent
 	endLife   context.CancelFunc
 	terminal  bool // ended for good in an earlier life
+	refused   bool // the node cannot have it: nothing of it starts
+	overdue   bool // it was active longer than its deadline
 	stopping  bool
 	gone      bool // the object is gone: nothing is written any more
 	finishing bool // the final status and delete are with the writer
@@ -77,9 +82,9 @@ func newWorker(n *node, pod *corev1.Pod, listed bool) *worker {
 	w := &worker{
 		node: n, uid: string(pod.UID), pod: pod,
 		inbox: make(chan any, 16), done: make(chan struct{}),
-		startTime: time.Now(),
-		dir:       filepath.Join(n.podsDir(), string(pod.UID)),
-		temp:      filepath.Join(n.tempDir(), tempName(string(pod.UID))),
+		startTime: time.Now(), ephemeral: map[string]metav1.Time{},
+		dir:  filepath.Join(n.podsDir(), string(pod.UID)),
+		temp: filepath.Join(n.tempDir(), tempName(string(pod.UID))),
 	}
 	earliest := w.startTime.Add(n.cfg.StartLatency)
 	if pod.Status.StartTime != nil {
@@ -149,10 +154,13 @@ func (w *worker) begin() {
 		return
 	}
 	w.ip = w.node.ips.take(w.pod.Status.PodIP, declaredPorts(w.pod))
-	if refused := refusals(w.pod); refused != "" {
-		w.refuse(refused)
+	found := examine(w.pod)
+	if message := found.refusal(); message != "" {
+		w.refuse(message)
 		return
 	}
+	w.note(found.remark())
+	w.refuseEphemeral(nil)
 	w.node.wg.Go(func() { w.equip(w.ctx, w.pod) })
 	for _, c := range w.containers {
 		c.restore(w, time.Now())
@@ -161,6 +169,7 @@ func (w *worker) begin() {
 
 // refuse leaves the whole pod waiting, with a reason that says what cannot be had here.
 func (w *worker) refuse(message string) {
+	w.refused = true
 	w.event(nil, corev1.EventTypeWarning, reasonUnsupported, message)
 	for _, c := range w.containers {
 		c.hold(reasonUnsupported, message)
@@ -194,8 +203,10 @@ func (w *worker) handle(message any) {
 
 // see takes the pod's newest state; a second delete can only shorten the time that is left.
 func (w *worker) see(pod *corev1.Pod) {
+	before := w.pod
 	w.pod = pod
 	if pod.DeletionTimestamp == nil {
+		w.revise(before)
 		return
 	}
 	grace := time.Duration(0)
@@ -216,6 +227,7 @@ func (w *worker) stop(grace time.Duration) {
 
 // step does what is due: starts, kills, and the end of a pod that is stopping.
 func (w *worker) step(now time.Time) {
+	w.checkDeadline(now)
 	for _, c := range w.containers {
 		c.step(w, now)
 	}
@@ -228,6 +240,9 @@ func (w *worker) step(now time.Time) {
 // untilNext is the time to the next thing that is due.
 func (w *worker) untilNext(now time.Time) time.Duration {
 	next := now.Add(time.Hour)
+	if deadline := w.deadline(); !deadline.IsZero() && deadline.Before(next) {
+		next = deadline
+	}
 	for _, c := range w.containers {
 		if due := c.due(w); !due.IsZero() && due.Before(next) {
 			next = due

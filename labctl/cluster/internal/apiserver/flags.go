@@ -41,11 +41,15 @@ func Flags(cfg Config) []string {
 		"--tls-cert-file=" + cfg.Files.API.Cert,
 		"--tls-private-key-file=" + cfg.Files.API.Key,
 
+		// Without it anybody on this host could ask for the version and the state of health.
+		"--anonymous-auth=false",
 		"--client-ca-file=" + cfg.Files.CA.Cert,
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + cfg.Files.ServiceAccount.Cert,
 		"--service-account-signing-key-file=" + cfg.Files.ServiceAccount.Key,
+		// A pod's token ends when it says so, after an hour; by default the API server makes a year of it.
+		"--service-account-extend-token-expiration=false",
 
 		"--kubelet-client-certificate=" + cfg.Files.Kubelet.Cert,
 		"--kubelet-client-key=" + cfg.Files.Kubelet.Key,

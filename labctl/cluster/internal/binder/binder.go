@@ -1,8 +1,9 @@
-// Package binder assigns pods to nodes in the place of a scheduler: the first node that is ready and that the pod
-// accepts takes it. Resources are not counted.
+// Package binder assigns pods to nodes in the place of a scheduler: the first node takes a pod that is ready, has room for
+// it, and that the pod accepts. What a pod only prefers is not weighed, and no pod has to go for another's sake.
 package binder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -32,17 +34,31 @@ type Binder struct {
 	nodes    corelisters.NodeLister
 	synced   []cache.InformerSynced
 	queue    workqueue.TypedRateLimitingInterface[string]
+	assumed  map[types.UID]assumption // pods that are bound and not yet seen to be
+}
+
+// assumption is where a pod was bound to.
+type assumption struct {
+	pod  *corev1.Pod
+	node string
 }
 
 // New returns a Binder fed by the given informers, which the caller starts.
 func New(client kubernetes.Interface, recorder record.EventRecorder, pods coreinformers.PodInformer, nodes coreinformers.NodeInformer) (*Binder, error) {
 	b := &Binder{
 		client: client, recorder: recorder, pods: pods.Lister(), nodes: nodes.Lister(),
-		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+		assumed: map[types.UID]assumption{},
 	}
 	podHandler, err := pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    b.enqueue,
-		UpdateFunc: func(_, pod any) { b.enqueue(pod) },
+		AddFunc: b.enqueue,
+		UpdateFunc: func(before, after any) {
+			b.enqueue(after)
+			if counts(before.(*corev1.Pod)) != counts(after.(*corev1.Pod)) {
+				b.enqueuePending()
+			}
+		},
+		DeleteFunc: func(any) { b.enqueuePending() },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watch pods: %w", err)
@@ -130,10 +146,14 @@ func (b *Binder) sync(ctx context.Context, key string) error {
 	if len(nodes) == 0 {
 		return nil // the first node to register brings the pod back
 	}
+	around, err := b.neighbours()
+	if err != nil {
+		return err
+	}
 	sort.Slice(nodes, func(i, j int) bool { return nodes[i].Name < nodes[j].Name })
 	refusals := make([]error, 0, len(nodes))
 	for _, node := range nodes {
-		refusal := refuses(node, pod)
+		refusal := cmp.Or(refuses(node, pod), room(node, pod, around[node.Name]), misplaced(node, pod, nodes, around))
 		if refusal == nil {
 			return b.bind(ctx, pod, node.Name)
 		}
@@ -154,6 +174,7 @@ func (b *Binder) bind(ctx context.Context, pod *corev1.Pod, node string) error {
 	if err != nil {
 		return fmt.Errorf("bind to %s: %w", node, err)
 	}
+	b.assumed[pod.UID] = assumption{pod, node}
 	b.recorder.Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s/%s to %s", pod.Namespace, pod.Name, node)
 	return nil
 }

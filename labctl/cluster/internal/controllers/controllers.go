@@ -35,7 +35,8 @@ type set struct {
 	client  kubernetes.Interface
 	meta    metadata.Interface
 	mapper  meta.ResettableRESTMapper
-	factory informers.SharedInformerFactory
+	factory informers.SharedInformerFactory // of what starts first
+	rest    informers.SharedInformerFactory // of all else
 }
 
 // Run waits for the API server and runs all controllers until ctx ends. What a deployment needs to become running
@@ -84,6 +85,7 @@ func newSet(kubeconfig string) (*set, error) {
 		config: config, client: client, meta: metaClient,
 		mapper:  restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery())),
 		factory: informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithTransform(dropManagedFields)),
+		rest:    informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithTransform(dropManagedFields)),
 	}, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/controller-manager/pkg/informerfactory"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller"
 	"k8s.io/kubernetes/pkg/controller/certificates/rootcacertpublisher"
 	"k8s.io/kubernetes/pkg/controller/deployment"
 	"k8s.io/kubernetes/pkg/controller/disruption"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/namespace"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 	"k8s.io/kubernetes/pkg/controller/serviceaccount"
+	"k8s.io/kubernetes/pkg/controller/tainteviction"
 
 	"academy.example/lab/labctl/cluster/internal/binder"
 )
@@ -63,10 +65,16 @@ func (s *set) startFirst(ctx context.Context) error {
 	return nil
 }
 
-// startRest starts what the first pods do not wait for.
+// startRest starts what the first pods do not wait for. It has informers of its own: the controllers register with them before
+// they are made whole, as kube-controller-manager starts no informer before the last controller is there; with one that runs
+// already, the disruption controller has met a pod before it had a lister, and brought the process down.
 func (s *set) startRest(ctx context.Context) error {
-	core := s.factory.Core().V1()
-	jobs, err := job.NewController(ctx, s.client, core.Pods(), s.factory.Batch().V1().Jobs(), nil, nil)
+	core := s.rest.Core().V1()
+	jobs, err := job.NewController(ctx, s.client, core.Pods(), s.rest.Batch().V1().Jobs(), nil, nil)
+	if err != nil {
+		return err
+	}
+	evictions, err := s.newEviction(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,15 +94,16 @@ func (s *set) startRest(ctx context.Context) error {
 	informersStarted := make(chan struct{})
 	metadataInformers := metadatainformer.NewSharedInformerFactoryWithOptions(s.meta, metadataResync, metadatainformer.WithTransform(dropManagedFields))
 	collector, err := garbagecollector.NewGarbageCollector(ctx, s.client, s.meta, s.mapper, garbagecollector.DefaultIgnoredResources(),
-		informerfactory.NewInformerFactory(s.factory, metadataInformers), informersStarted)
+		informerfactory.NewInformerFactory(s.rest, metadataInformers), informersStarted)
 	if err != nil {
 		return err
 	}
-	s.factory.Start(ctx.Done())
+	s.rest.Start(ctx.Done())
 	rootCAs.Start(ctx.Done())
 	metadataInformers.Start(ctx.Done())
 	close(informersStarted)
 	go jobs.Run(ctx, workers)
+	go evictions.Run(ctx)
 	go disruptions.Run(ctx, 1)
 	go namespaces.Run(ctx, workers)
 	go publisher.Run(ctx, 1)
@@ -103,12 +112,21 @@ func (s *set) startRest(ctx context.Context) error {
 	return nil
 }
 
+// newEviction makes the controller that deletes pods from a node with a taint NoExecute which they do not tolerate.
+func (s *set) newEviction(ctx context.Context) (*tainteviction.Controller, error) {
+	core := s.factory.Core().V1()
+	if err := controller.AddPodNodeNameIndexer(core.Pods().Informer()); err != nil {
+		return nil, err
+	}
+	return tainteviction.New(ctx, s.client, core.Pods(), core.Nodes(), "taint-eviction-controller")
+}
+
 func (s *set) newDisruption(ctx context.Context) (*disruption.DisruptionController, error) {
 	scales, err := scale.NewForConfig(s.config, s.mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(s.client.Discovery()))
 	if err != nil {
 		return nil, err
 	}
-	apps, core := s.factory.Apps().V1(), s.factory.Core().V1()
-	return disruption.NewDisruptionController(ctx, core.Pods(), s.factory.Policy().V1().PodDisruptionBudgets(), core.ReplicationControllers(),
+	apps, core := s.rest.Apps().V1(), s.rest.Core().V1()
+	return disruption.NewDisruptionController(ctx, core.Pods(), s.rest.Policy().V1().PodDisruptionBudgets(), core.ReplicationControllers(),
 		apps.ReplicaSets(), apps.Deployments(), apps.StatefulSets(), s.client, s.mapper, scales, s.client.Discovery()), nil
 }

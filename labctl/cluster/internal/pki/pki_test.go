@@ -117,6 +117,31 @@ func TestCertificatesServeTheirPurpose(t *testing.T) {
 	}
 }
 
+func TestEachClientHasACertificateOfItsOwn(t *testing.T) {
+	_, files := ensure(t)
+	owner := map[string]string{} // by the key's file content
+	for name, pair := range map[string]Pair{
+		"API server, serving": files.API, "node, serving": files.Node, "API server to nodes": files.Kubelet,
+		"admin": files.Admin, "controllers": files.Control, "node agent": files.NodeUser, "tokens": files.ServiceAccount,
+	} {
+		key, err := os.ReadFile(pair.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, taken := owner[string(key)]; taken {
+			t.Errorf("%s and %s share a key", name, other)
+		}
+		owner[string(key)] = name
+	}
+	names := map[string]bool{}
+	for _, pair := range []Pair{files.Admin, files.Control, files.NodeUser, files.Kubelet} {
+		names[certificate(t, pair.Cert).Subject.CommonName] = true
+	}
+	if len(names) != 4 {
+		t.Errorf("four clients have the names %v", names)
+	}
+}
+
 func TestEnsureRefusesDamage(t *testing.T) {
 	for name, damage := range map[string]func(Files) error{
 		"missing":     func(f Files) error { return os.Remove(f.Kubelet.Key) },

@@ -31,6 +31,8 @@ type Spec struct {
 	Stdin  io.Reader // nil is the null device
 	Stdout io.Writer
 	Stderr io.Writer
+	// Terminal, if not nil, is all three in their place, and the controlling terminal of a session of the program's own.
+	Terminal *os.File
 }
 
 // Exit tells how a process ended: Code is 128+n if signal n ended it.
@@ -63,6 +65,11 @@ func Start(spec Spec) (*Process, error) {
 	cmd.Stdout, cmd.Stderr = spec.Stdout, spec.Stderr
 	cmd.SysProcAttr = groupAttr()
 	cmd.WaitDelay = drainTime
+	if spec.Terminal != nil {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = spec.Terminal, spec.Terminal, spec.Terminal
+		// A session begins with a group of its own.
+		cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = false, true, true
+	}
 	var stdin io.WriteCloser
 	if spec.Stdin != nil {
 		var err error

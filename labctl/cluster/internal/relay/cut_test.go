@@ -155,3 +155,51 @@ func TestRefuse_IsTheSystemsRefusal(t *testing.T) {
 		}
 	}
 }
+
+func TestSlow_AnswersComeLateAndQuestionsDoNot(t *testing.T) {
+	r := start(t, parrot(t))
+	old := dial(t, r)
+	if err := talk(old, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	const latency = 300 * time.Millisecond
+	if err := r.SetSlow(latency, LongestCut); err != nil {
+		t.Fatal(err)
+	}
+	for name, conn := range map[string]net.Conn{"an old": old, "a new": dial(t, r)} {
+		begun := time.Now()
+		if _, err := conn.Write([]byte("xy")); err != nil { // two bytes at once take no longer than one
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(begun.Add(5 * time.Second))
+		if _, err := io.ReadFull(conn, make([]byte, 2)); err != nil {
+			t.Errorf("%s connection: %v", name, err)
+		}
+		if took := time.Since(begun); took < latency || took > 3*latency {
+			t.Errorf("%s connection: the answer took %s, want %s", name, took, latency)
+		}
+	}
+}
+
+func TestSlow_WhatIsUnderWayArrivesWhenItEnds(t *testing.T) {
+	r := start(t, parrot(t))
+	conn := dial(t, r)
+	if err := r.SetSlow(LongestCut, 200*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if err := talk(conn, 5*time.Second); err != nil {
+		t.Errorf("after the end of a latency of a minute: %v", err)
+	}
+}
+
+func TestSlow_RefusesWhatWouldStay(t *testing.T) {
+	r := start(t, parrot(t))
+	for name, d := range map[string][2]time.Duration{"no latency": {0, time.Second}, "no end": {time.Second, 0}, "an end too late": {time.Second, LongestCut + 1}} {
+		if r.SetSlow(d[0], d[1]) == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+	if r.Set(Slow, time.Second) == nil {
+		t.Error("slow without a latency: got no error")
+	}
+}

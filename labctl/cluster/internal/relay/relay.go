@@ -4,10 +4,12 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // Relay listens on a free port of 127.0.0.1 and passes bytes to and from one upstream address.
@@ -90,7 +92,7 @@ func (r *Relay) carry(down net.Conn) {
 	defer stop()
 	var halves sync.WaitGroup
 	halves.Go(func() { r.pass(up, down) })
-	halves.Go(func() { r.pass(down, up) })
+	halves.Go(func() { r.answer(down, up) })
 	halves.Wait()
 }
 
@@ -105,6 +107,10 @@ func reset(conn net.Conn) {
 // pass copies until the source ends, then ends the other side's input; a failed copy ends both.
 func (r *Relay) pass(to, from net.Conn) {
 	_, err := io.Copy(held{to, r}, from)
+	r.end(to, from, err)
+}
+
+func (r *Relay) end(to, from net.Conn, err error) {
 	r.network.wait(r.ctx) // the end of a connection is a packet too
 	if half, ok := to.(*net.TCPConn); ok && err == nil {
 		_ = half.CloseWrite() // the reader on that side may be gone already
@@ -124,3 +130,52 @@ func (h held) Write(data []byte) (int, error) {
 	h.r.network.wait(h.r.ctx)
 	return h.to.Write(data)
 }
+
+// answer is pass for what the API server says: each part arrives as late as the network is slow, however many are under way.
+func (r *Relay) answer(to, from net.Conn) {
+	parts := make(chan part, partsUnderWay)
+	var failed error // of reading; read after parts is closed
+	go func() {
+		defer close(parts)
+		for {
+			data := make([]byte, partBytes)
+			n, err := from.Read(data)
+			if n > 0 {
+				select {
+				case parts <- part{data[:n], time.Now()}:
+				case <-r.ctx.Done():
+				}
+			}
+			if err != nil {
+				failed = err
+				return
+			}
+		}
+	}()
+	for p := range parts {
+		r.network.late(r.ctx, p.given)
+		if _, err := to.Write(p.data); err != nil {
+			_ = to.Close() // both are ended on purpose
+			_ = from.Close()
+			for range parts { // until the reader has noticed
+			}
+			return
+		}
+	}
+	if errors.Is(failed, io.EOF) {
+		failed = nil
+	}
+	r.end(to, from, failed)
+}
+
+// part is something that the API server said.
+type part struct {
+	data  []byte
+	given time.Time
+}
+
+// What may be under way to the pod: more makes the API server wait, as a full window does.
+const (
+	partBytes     = 16 << 10
+	partsUnderWay = 64
+)

@@ -24,6 +24,7 @@ type Cluster struct {
 	AuditLog               string           `json:"auditLog"` // one JSON line for each request on a Lease
 	PodStartLatencySeconds float64          `json:"podStartLatencySeconds"`
 	Kubernetes             string           `json:"kubernetes"`
+	Version                string           `json:"version"` // of academy-cluster itself, dev if it was built without one
 	StartedAt              time.Time        `json:"startedAt"`
 	Children               map[string]Child `json:"children"`
 }

@@ -94,6 +94,23 @@ func TestOpenErrFolders(t *testing.T) {
 	}
 }
 
+func TestOpenErrAnotherUsersFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder away")
+	}
+	dir, sockets := folders(t)
+	for _, path := range []string{dir, sockets} {
+		if err := errors.Join(os.MkdirAll(path, 0o700), os.Chown(path, 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(dir, sockets, version)
+		wantProblem(t, err, "belongs to user 65534")
+		if err := os.Chown(path, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestOpenErrOtherVersion(t *testing.T) {
 	f := open(t)
 	f.Close()

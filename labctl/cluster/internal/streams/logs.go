@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	internalapi "k8s.io/cri-api/pkg/apis"
@@ -65,6 +66,17 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	if err := logs.ReadLogs(r.Context(), path, target.ID, &request.options, running, stdout, stderr); err != nil && r.Context().Err() == nil {
 		_, _ = fmt.Fprintln(w, err) // the header is sent, so this is where it can be told
 	}
+}
+
+// Tail is the end of the log at path: at most so many lines, and of them at most so many bytes. What cannot be read is "".
+func Tail(path string, lines int64, bytes int) string {
+	var out strings.Builder
+	options := &logs.LogOptions{TailLines: &lines}
+	if err := logs.ReadLogs(context.Background(), path, "", options, nil, &out, &out); err != nil {
+		return ""
+	}
+	text := out.String()
+	return strings.ToValidUTF8(text[max(len(text)-bytes, 0):], "")
 }
 
 func parseLogRequest(query url.Values, now time.Time) (*logRequest, error) {

@@ -29,6 +29,9 @@ const (
 // ErrNotFound is returned by a Lookup for a pod or container that is not on this node.
 var ErrNotFound = errors.New("not found")
 
+// ErrRefused is wrapped by a Lookup's error about a container that this node does not run; the API server passes its words on.
+var ErrRefused = errors.New("refused")
+
 // Target is a container as the streams need it.
 type Target struct {
 	Pod         string
@@ -116,6 +119,10 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) *Target {
 	target, err := s.lookup(r.PathValue("namespace"), r.PathValue("pod"), r.PathValue("uid"), r.PathValue("container"))
 	if errors.Is(err, ErrNotFound) {
 		http.Error(w, err.Error(), http.StatusNotFound)
+		return nil
+	}
+	if errors.Is(err, ErrRefused) {
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return nil
 	}
 	if err != nil {

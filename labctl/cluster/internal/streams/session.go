@@ -21,29 +21,16 @@ type executor struct{ target *Target }
 var _ remotecommand.Executor = executor{}
 
 // ExecInContainer returns a utilexec.CodeExitError if the program ends with another code than 0.
-// With tty, the streams are passed as they are: there is no terminal to give.
+// With tty, it runs on a terminal of its own.
 func (e executor) ExecInContainer(ctx context.Context, _, _, _ string, command []string,
-	in io.Reader, out, errOut io.WriteCloser, _ bool, resize <-chan remotecommand.TerminalSize, _ time.Duration,
+	in io.Reader, out, errOut io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.target.Running, cancel)()
-	if resize != nil {
-		go func() {
-			for range resize { // nothing to resize, but the sender waits
-			}
-		}()
-	}
 	spec := e.target.Exec
 	spec.Path, spec.Args = e.target.Find(command[0]), command[1:]
-	spec.Stdin, spec.Stdout, spec.Stderr = in, nil, nil
-	if out != nil {
-		spec.Stdout, spec.Stderr = out, out
-	}
-	if errOut != nil {
-		spec.Stderr = errOut
-	}
-	exit, err := process.Run(ctx, spec)
+	exit, err := run(ctx, spec, in, out, errOut, tty, resize)
 	if err != nil {
 		return err
 	}
@@ -51,6 +38,21 @@ func (e executor) ExecInContainer(ctx context.Context, _, _, _ string, command [
 		return utilexec.CodeExitError{Err: fmt.Errorf("command ended with code %d", exit.Code), Code: exit.Code}
 	}
 	return nil
+}
+
+func run(ctx context.Context, spec process.Spec, in io.Reader, out, errOut io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize,
+) (process.Exit, error) {
+	if tty {
+		return runOnTerminal(ctx, spec, in, out, resize)
+	}
+	spec.Stdin, spec.Stdout, spec.Stderr = in, nil, nil
+	if out != nil {
+		spec.Stdout, spec.Stderr = out, out
+	}
+	if errOut != nil {
+		spec.Stderr = errOut
+	}
+	return process.Run(ctx, spec)
 }
 
 // forwarder joins streams with the ports of the pod.
