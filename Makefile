@@ -15,6 +15,7 @@ PROVIDER   ?= auto
 NODE_IMAGE ?=
 TIMING     ?= default
 V          ?=
+SEED       ?= 1
 HOST        = $(shell go env GOHOSTOS)/$(shell go env GOHOSTARCH)
 PLATFORMS  ?= $(HOST)
 
@@ -54,10 +55,13 @@ test: build ## run every test of both modules; V=-v shows each
 
 e2e-kind: tools ## the suite and the faults on a real kubelet; needs Docker and a node image (LABCTL_KIND_IMAGE=…)
 	@LABCTL_E2E_KIND=1 go test ./labctl/internal/provider/kind -run TestConformance -count=1 -v -timeout 20m | \
-	  grep -E 'figure:|skipped:|_test.go:|cases.go:|^ *---|^ok|^FAIL|^panic'
+	  grep -E 'figure:|skipped:|_test.go:|cases.go:|manners.go:|^ *---|^ok|^FAIL|^panic'
 
 e2e: build ## do all nine exercises on the embedded cluster: each fails unsolved and passes solved, 5 minutes
 	LAB_E2E=1 go test -count=1 -timeout 30m -run TestExercisesLive -v ./labctl/internal/cmd
+
+torture: build ## kill labctl 100 times and the cluster 20 times at random instants (SEED), and look for what is left, 15 minutes
+	LAB_TORTURE=$(SEED) go test -count=1 -timeout 60m -run TestTorture -v ./labctl/internal/cmd
 
 check: ## what must hold before a commit: format, vet, tidy, then the tests
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "hint: gofmt -w the files above"; exit 1; }
@@ -90,4 +94,4 @@ kit-of:
 clean: lab-down ## remove the lab, bin and dist; the Go cache and recorded runs stay
 	rm -rf bin dist
 
-.PHONY: help failover build tools cluster lab-up lab-down watch test e2e check bench kit kit-of clean e2e-kind
+.PHONY: help failover build tools cluster lab-up lab-down watch test e2e torture check bench kit kit-of clean e2e-kind

@@ -2,6 +2,7 @@
 //
 //	academy-operator [flags]                run a replica; see --help
 //	academy-operator exit-without-release   end the replica of this pod at once, as a crash would
+//	academy-operator measure-pairs [flags]  measure failovers of pairs of candidates, as a pod of the Job of labctl trials --shards
 package main
 
 import (
@@ -42,7 +43,11 @@ func run(ctx context.Context, p process) error {
 	if len(p.args) > 0 && p.args[0] == api.ExitCommand {
 		return throwExit(ctx, p)
 	}
-	err := runReplica(ctx, p)
+	start := runReplica
+	if len(p.args) > 0 && p.args[0] == api.PairsCommand {
+		start = measurePairs
+	}
+	err := start(ctx, p)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
 	}

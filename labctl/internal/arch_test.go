@@ -20,10 +20,11 @@ const module = "academy.example/lab"
 // A new package fails the test until somebody decides what it owns and adds its line.
 var mayImport = map[string]string{
 	// the subject
-	"operator":                             "operator/api operator/lease/election operator/internal/work operator/internal/serve",
+	"operator":                             "operator/api operator/lease/election operator/lease/pairs operator/internal/work operator/internal/serve",
 	"operator/api":                         "",
 	"operator/lease/election":              "operator/api",
 	"operator/lease/election/electiontest": "",
+	"operator/lease/pairs":                 "operator/api",
 	"operator/internal/work":               "operator/api",
 	"operator/internal/serve":              "operator/api",
 	"manifests":                            "",
@@ -43,8 +44,8 @@ var mayImport = map[string]string{
 	"labctl/internal/exercise":             "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise/recorded",
 	"exercises":                            "",
 	"checklists":                           "",
-	// virtual time: runs the operator's elections, and no cluster
-	"labctl/internal/sim": "operator/api operator/lease/election operator/lease/election/electiontest",
+	// virtual time: runs the operator's elections, and no cluster; what it records is a timeline
+	"labctl/internal/sim": "operator/api operator/lease/election operator/lease/election/electiontest labctl/internal/timeline",
 	// hands
 	"labctl/internal/provider":                      "operator/api",
 	"labctl/internal/provider/home":                 "labctl/internal/provider",
@@ -57,14 +58,13 @@ var mayImport = map[string]string{
 	"labctl/internal/provider/kind":                 "operator/api labctl/internal/provider labctl/internal/provider/home labctl/internal/provider/audit labctl/internal/provider/image",
 	"labctl/internal/replica":                       "operator/api labctl/internal/fault labctl/internal/provider",
 	"labctl/internal/observe":                       "operator/api labctl/internal/timeline",
-	"labctl/internal/pairs":                         "operator/api",
 	// conductor
-	"labctl/internal/lab":            "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/replica labctl/internal/observe labctl/internal/pairs",
+	"labctl/internal/lab":            "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/replica labctl/internal/observe operator/lease/pairs",
 	"labctl/internal/exercise/shelf": "labctl/internal/exercise/recorded labctl/internal/lab",
 	// faces
 	"labctl/internal/tui":       "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/board labctl/internal/tui/quiet",
 	"labctl/internal/tui/quiet": "",
-	"labctl/internal/cmd":       "labctl/internal/checklist labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise labctl/internal/exercise/recorded labctl/internal/exercise/shelf exercises checklists labctl/internal/board labctl/internal/tui operator/api manifests labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/provider/embedded labctl/internal/provider/existing labctl/internal/provider/image labctl/internal/provider/kind labctl/internal/replica labctl/internal/lab labctl/internal/sim",
+	"labctl/internal/cmd":       "labctl/internal/checklist labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise labctl/internal/exercise/recorded labctl/internal/exercise/shelf exercises checklists labctl/internal/board labctl/internal/tui operator/api manifests labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/provider/embedded labctl/internal/provider/existing labctl/internal/provider/home labctl/internal/provider/image labctl/internal/provider/kind labctl/internal/replica labctl/internal/lab labctl/internal/sim",
 	"labctl":                    "labctl/internal/cmd",
 	// the embedded cluster: its own module, which sees nothing of the rest
 	"labctl/cluster":                      "labctl/cluster/internal/agent labctl/cluster/internal/apiserver labctl/cluster/internal/controllers labctl/cluster/internal/etcd labctl/cluster/internal/lean labctl/cluster/internal/pki labctl/cluster/internal/state labctl/cluster/internal/supervise",
@@ -89,11 +89,11 @@ var onlyIn = map[string][]string{
 	"sigs.k8s.io/kind":                       {"labctl/internal/provider/kind"},
 	"github.com/spf13/cobra":                 {"labctl/internal/cmd"},
 	"github.com/santhosh-tekuri/jsonschema/": {}, // tests only
-	"k8s.io/client-go/tools/leaderelection":  {"operator", "operator/lease/election", "operator/lease/election/electiontest", "labctl/internal/sim", "labctl/internal/pairs"},
+	"k8s.io/client-go/tools/leaderelection":  {"operator", "operator/lease/election", "operator/lease/election/electiontest", "labctl/internal/sim", "operator/lease/pairs"},
 }
 
 // pure packages touch no cluster and no network, and start no program.
-var pure = []string{"operator/api", "labctl/internal/timeline", "labctl/internal/fault", "labctl/internal/gap", "labctl/internal/check", "labctl/internal/report", "labctl/internal/board",
+var pure = []string{"operator/api", "labctl/internal/mutant", "labctl/internal/timeline", "labctl/internal/fault", "labctl/internal/gap", "labctl/internal/check", "labctl/internal/report", "labctl/internal/board",
 	"labctl/internal/checklist", "labctl/internal/checklist/plain", "labctl/internal/checklist/source", "labctl/internal/exercise", "labctl/internal/exercise/recorded"}
 
 func TestArchitecture(t *testing.T) {

@@ -13,6 +13,7 @@ const (
 	Program          = "academy-operator"                     // name of the binary
 	ContainerName    = "operator"                             // name of its container in the Deployment
 	ExitCommand      = "exit-without-release"                 // sub-command that makes the process of this pod end at once
+	PairsCommand     = "measure-pairs"                        // sub-command of a Job's pods: it measures pairs of candidates, and is no replica
 	RoleFile         = "manifests/rbac.yaml"                  // where a missing verb is to be added
 )
 

@@ -230,3 +230,12 @@ func termsAddUp(c Case) (Verdict, string) {
 		return Pass, ""
 	}
 }
+
+// RuleOfThree says what no event in n trials bounds, as a clause to append: at 95 % confidence the rate is below 3/n. It is
+// empty where that bounds nothing.
+func RuleOfThree(n int) string {
+	if n < 4 {
+		return ""
+	}
+	return fmt.Sprintf(" (none in %d: at 95 %% confidence less than %.2g %% of trials)", n, 300/float64(n))
+}

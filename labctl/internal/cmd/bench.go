@@ -8,6 +8,7 @@ import (
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
@@ -46,7 +47,7 @@ func (a *app) bench(c *cobra.Command) error {
 	}
 	result, err := l.Failover(c.Context(), lab.Options{
 		Modes: []fault.Mode{fault.Graceful}, Trials: benchTrials, Lanes: benchLanes, Manifests: manifests.FS, Set: replica.Change{Timing: &timing},
-		Seed: rand.Uint64(), RunsDir: runs, Version: version(),
+		Seed: rand.Uint64(), RunsDir: runs, Version: provider.Version(),
 		OnTrial: func(n, of int, t timeline.Trial) { show.Line(trialLine(n, of, t)) },
 	})
 	show.Stop()

@@ -2,6 +2,9 @@ package cmd
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +40,7 @@ func (a *app) doctor(c *cobra.Command, on, image string) error {
 	if err != nil {
 		return err
 	}
-	checks := lab.Doctor(c.Context(), p, a.name, image)
+	checks := append([]check.Check{firstInPath()}, lab.Doctor(c.Context(), p, a.name, image)...)
 	verdict := check.Overall(checks)
 	if a.json {
 		if err := report.JSON(a.streams.Out, doctorResult{report.Schema, "Doctor", a.name, checks, verdict}); err != nil {
@@ -52,4 +55,26 @@ func (a *app) doctor(c *cobra.Command, on, image string) error {
 		}
 	}
 	return exitFor(verdict)
+}
+
+// firstInPath checks that a bare `labctl` would be this one: a hint that names it so would start another program else.
+func firstInPath() check.Check {
+	c := check.Check{Name: "path", Verdict: check.Pass, Reason: "no other labctl comes first in PATH"}
+	self, err := os.Executable()
+	if err != nil {
+		return c
+	}
+	first, err := exec.LookPath("labctl")
+	if err != nil || sameFile(first, self) {
+		return c
+	}
+	c.Verdict, c.Reason = check.Fail, fmt.Sprintf("PATH finds %s first, and this one is %s", first, self)
+	c.Hint = "export PATH=" + quote(filepath.Dir(self)) + ":$PATH"
+	return c
+}
+
+func sameFile(a, b string) bool {
+	one, err1 := os.Stat(a)
+	other, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(one, other)
 }

@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -44,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	}
 	dir := t.TempDir()
 	w := &world{t: t, bin: bin, dir: dir}
-	w.env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir+"/state", "XDG_DATA_HOME="+dir+"/data", "XDG_RUNTIME_DIR=", "KUBECONFIG="+dir+"/users-own",
+	w.env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir+"/state", "XDG_DATA_HOME="+dir+"/data", "XDG_RUNTIME_DIR=", "PATH="+bin+":"+os.Getenv("PATH"), "KUBECONFIG="+dir+"/users-own",
 		"KUBECACHEDIR="+dir+"/state/labctl/lab/kubectl") // as labctl env sets it
 	if err := os.WriteFile(dir+"/users-own", []byte("the user's own kubeconfig\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -125,10 +123,14 @@ func TestE2E(t *testing.T) {
 		{"the standby tries and does not work", steady},
 		{"each mode gives its class within its band", failovers},
 		{"kubectl, another process, sees the same", kubectlAgrees},
+		{"another user of this host gets nothing", otherUser},
+		{"nothing else is open", openPorts},
+		{"secrets stay where they belong", secretsStay},
 		{"with a new identity for each process a crash waits for expiry", newcomers},
 		{"a missing right is named loudly", missingRight},
 		{"labctl killed in the middle of a failover leaves a lab that works", killedLabctl},
 		{"a killed cluster leaves no process and can be started again", killedCluster},
+		{"a second lab beside it is another one", sideBySide},
 		{"down leaves nothing", downLeavesNothing},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { w.t = t; part.test(t, w) }) {
@@ -295,100 +297,4 @@ func missingRight(t *testing.T, w *world) {
 		<-time.After(200 * time.Millisecond)
 	}
 	t.Error("no replica logged the missing verb, the resource and the Role to change")
-}
-
-func killedLabctl(t *testing.T, w *world) {
-	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
-		c := w.command(t.Context(), "labctl", "failover", "--force", "--timing", "fast")
-		var errs bytes.Buffer
-		c.Stderr = &errs
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(2500 * time.Millisecond)
-		if err := c.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		c.Wait()
-		if signal == syscall.SIGINT && (c.ProcessState.ExitCode() != ExitInterrupted || !strings.Contains(errs.String(), "error: interrupted")) {
-			t.Errorf("SIGINT: exit code %d, stderr:\n%s", c.ProcessState.ExitCode(), errs.String())
-		}
-		if out := w.must("labctl", "up"); !strings.Contains(out, "2 of 2 replicas ready") {
-			t.Errorf("after %s up printed:\n%s", signal, out)
-		}
-	}
-}
-
-// pids returns the processes whose command line names the world's folder.
-func (w *world) pids() []string {
-	var found []string
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, name := range lines {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		environment, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "environ"))
-		if bytes.Contains(data, []byte(w.dir)) || bytes.Contains(environment, []byte(w.dir+"/state/labctl/lab/pods")) {
-			found = append(found, fmt.Sprintf("%s %s", filepath.Base(filepath.Dir(name)), bytes.ReplaceAll(data, []byte{0}, []byte(" "))))
-		}
-	}
-	return found
-}
-
-func killedCluster(t *testing.T, w *world) {
-	if n := len(w.pids()); n < 7 {
-		t.Fatalf("found %d processes of the lab, want a supervisor, four children and two replicas: %v", n, w.pids())
-	}
-	var record struct{ PID int }
-	data, err := os.ReadFile(filepath.Join(w.dir, "state/labctl/lab/cluster.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &record)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(record.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(10 * time.Second); len(w.pids()) > 0; <-time.After(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("10 s after SIGKILL of the supervisor these run: %v", w.pids())
-		}
-	}
-	if r := w.run(time.Minute, "labctl", "status"); r.code != ExitCannotRun || !strings.Contains(r.err, "hint:") {
-		t.Errorf("status of a killed lab: exit code %d, stderr:\n%s", r.code, r.err)
-	}
-	if out := w.must("labctl", "up"); !strings.Contains(out, "2 of 2 replicas ready") {
-		t.Errorf("up after a kill printed:\n%s", out)
-	}
-}
-
-func downLeavesNothing(t *testing.T, w *world) {
-	var record struct{ NodeSocket string }
-	data, err := os.ReadFile(filepath.Join(w.dir, "state/labctl/lab/cluster.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &record)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.must("labctl", "down")
-	if _, err := os.Stat(filepath.Dir(record.NodeSocket)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the sockets' folder %s is left: %v", filepath.Dir(record.NodeSocket), err)
-	}
-	if left := w.pids(); len(left) > 0 {
-		t.Errorf("these run after down: %v", left)
-	}
-	for _, pattern := range []string{w.dir + "/state/*", w.dir + "/.kube", w.dir + "/.cache"} {
-		if left, _ := filepath.Glob(pattern); len(left) > 0 {
-			t.Errorf("these files are left after down: %v", left)
-		}
-	}
-	if data, err := os.ReadFile(w.dir + "/users-own"); err != nil || string(data) != "the user's own kubeconfig\n" {
-		t.Errorf("the user's kubeconfig: %q, %v", data, err)
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
@@ -77,7 +78,7 @@ func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
 	usage := func(format string, args ...any) (lab.Options, error) {
 		return lab.Options{}, usageError{command: c.CommandPath(), err: fmt.Errorf(format, args...)}
 	}
-	o := lab.Options{Trials: f.trials, Lanes: f.lanes, Manifests: manifests.FS, Seed: f.seed, RunsDir: f.runsDir, Version: version()}
+	o := lab.Options{Trials: f.trials, Lanes: f.lanes, Manifests: manifests.FS, Seed: f.seed, RunsDir: f.runsDir, Version: provider.Version()}
 	if f.force && c.Flags().Changed("mode") && f.modes != string(fault.Force) {
 		return usage("--force means --mode %s; it can't be joined with --mode %s", fault.Force, f.modes)
 	}

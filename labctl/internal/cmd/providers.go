@@ -9,6 +9,7 @@ import (
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/provider/embedded"
 	"academy.example/lab/labctl/internal/provider/existing"
+	"academy.example/lab/labctl/internal/provider/home"
 	"academy.example/lab/labctl/internal/provider/kind"
 )
 
@@ -17,7 +18,7 @@ func providers() []provider.Provider {
 	return []provider.Provider{embedded.Provider{}, &kind.Provider{}, existing.Provider{}}
 }
 
-// home returns the provider on which the lab runs. If none has it, the error is of the one that has something to tell, or
+// home returns the provider on which the lab runs, and an error too if another version of labctl made it. If none has it, the error is of the one that has something to tell, or
 // else of the first.
 func (a *app) home(ctx context.Context) (provider.Provider, error) {
 	var first error
@@ -25,7 +26,11 @@ func (a *app) home(ctx context.Context) (provider.Provider, error) {
 		_, err := p.Find(ctx, a.name)
 		switch {
 		case err == nil:
-			return p, nil
+			at, err := home.New(a.name)
+			if err == nil {
+				err = at.CheckVersion(provider.Version())
+			}
+			return p, err
 		case !errors.Is(err, provider.ErrNoLab):
 			return nil, err
 		case first == nil:
@@ -38,7 +43,11 @@ func (a *app) home(ctx context.Context) (provider.Provider, error) {
 // choose returns the provider of that name and why it is taken. A lab that is up already stays where it is.
 func (a *app) choose(ctx context.Context, name string) (provider.Provider, string, error) {
 	if name == "auto" {
-		if p, err := a.home(ctx); err == nil && p != a.providers[0] {
+		p, err := a.home(ctx)
+		if p != nil && err != nil {
+			return nil, "", err
+		}
+		if p != nil && p != a.providers[0] {
 			return p, "chosen by auto: the lab is up there", nil
 		}
 		return a.providers[0], "chosen by auto: it needs neither Docker nor root", nil
@@ -47,7 +56,11 @@ func (a *app) choose(ctx context.Context, name string) (provider.Provider, strin
 		if p.Name() != name {
 			continue
 		}
-		if on, err := a.home(ctx); err == nil && on != p {
+		on, err := a.home(ctx)
+		if on != nil && err != nil {
+			return nil, "", err
+		}
+		if on != nil && on != p {
 			return nil, "", &provider.Problem{Err: fmt.Errorf("the lab %s is up already, on %s", a.name, on.Name()), Hint: "labctl down && labctl up --provider " + name}
 		}
 		return p, "as asked for", nil

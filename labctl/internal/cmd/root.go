@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/sim"
@@ -35,9 +35,16 @@ const (
 // Main runs labctl with the process's signals and returns the exit code.
 func Main(args []string, streams Streams) int {
 	sim.Child() // which does nothing unless this is the simulator's process
+	quietLibraries()
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	return Run(ctx, args, streams)
+}
+
+// quietLibraries keeps what client-go logs off the screen: what matters to a person comes back as an error.
+func quietLibraries() {
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
 }
 
 // app is what every command shares.
@@ -144,13 +151,4 @@ func noArgs(c *cobra.Command, args []string) error {
 		return usageError{command: c.CommandPath(), err: fmt.Errorf("%s takes no argument %q", c.CommandPath(), args[0])}
 	}
 	return nil
-}
-
-// version is what `go build` recorded, or dev.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "dev"
-	}
-	return info.Main.Version
 }

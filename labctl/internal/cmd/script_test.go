@@ -11,6 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	beOtherUser()
 	sim.Child() // the simulator runs its program once more, which is this one here
 	testscript.Main(m, map[string]func(){
 		"labctl": func() { os.Exit(Main(os.Args, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },

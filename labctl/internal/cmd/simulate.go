@@ -22,11 +22,12 @@ import (
 )
 
 type simulateFlags struct {
-	n, standbys            int
+	n, standbys, trial     int
 	mode, timing, election string
 	release                bool
 	latency                time.Duration
 	seed                   uint64
+	runsDir                string
 }
 
 func (a *app) simulateCommand() *cobra.Command {
@@ -35,9 +36,11 @@ func (a *app) simulateCommand() *cobra.Command {
 		Use:   "simulate",
 		Short: "Run thousands of failovers of the real election in virtual time",
 		Long: "simulate runs client-go's unmodified elector, plain or guarded, in virtual time, against a Lease in memory that refuses\n" +
-			"what the API server refuses. It needs no lab. The same seed gives the same trials.",
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.simulate(c, f) },
+			"what the API server refuses. It needs no lab. The same seed gives the same trials.\n" +
+			"--trial plays one of them again and records it as a run, for replay and report.",
+		Example: "  labctl simulate -n 10000 --mode kill\n  labctl simulate --mode cut-blackhole --seed 7 --trial 12",
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.simulate(c, f) },
 	}
 	c.Flags().IntVarP(&f.n, "trials", "n", 10000, fmt.Sprintf("1 to %d failovers", maxSimulated))
 	c.Flags().StringVar(&f.mode, "mode", string(fault.Kill), "kill, graceful, freeze, cut-refuse or cut-blackhole")
@@ -47,6 +50,8 @@ func (a *app) simulateCommand() *cobra.Command {
 	c.Flags().IntVar(&f.standbys, "standbys", 1, "candidates that poll")
 	c.Flags().DurationVar(&f.latency, "latency", 5*time.Millisecond, "how long a request takes, there and back")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of all that is random; 0 draws one")
+	c.Flags().IntVar(&f.trial, "trial", 0, "play this trial of the seed alone, from 1, and record it as a run")
+	c.Flags().StringVar(&f.runsDir, "runs-dir", "", "folder of the runs, for --trial")
 	return c
 }
 
@@ -76,6 +81,10 @@ type simulateResult struct {
 	StaleWrites        int     `json:"staleWrites"`
 	RefusedWrites      int     `json:"refusedWrites"`
 	NoTakeover         int     `json:"noTakeover"`
+	// LongestTrial is the trial, from 1, with the longest overlap, or the longest gap if there was no overlap.
+	LongestTrial int `json:"longestTrial"`
+
+	again string // the command that plays that trial again
 }
 
 // scenario checks the flags.
@@ -88,23 +97,15 @@ func (f simulateFlags) scenario(c *cobra.Command) (sim.Scenario, error) {
 		return sim.Scenario{}, err
 	}
 	s := sim.Scenario{Timing: timing, Election: f.election, Guards: api.AllGuards(), ReleaseOnCancel: f.release, Standbys: f.standbys, Latency: f.latency}
-	switch fault.Mode(f.mode) {
-	case fault.Kill:
-		s.Fault = sim.Fault{Kind: sim.Kill}
-	case fault.Graceful:
-		s.Fault = sim.Fault{Kind: sim.Stop}
-	case fault.Freeze:
-		s.Fault = sim.Fault{Kind: sim.Freeze, For: gap.Silence(timing)}
-	case fault.CutRefuse:
-		s.Fault = sim.Fault{Kind: sim.Cut, Refuse: true}
-	case fault.CutBlackHole:
-		s.Fault = sim.Fault{Kind: sim.Cut}
-	default:
-		return wrong("--mode kill", "--mode %q: it can be kill, graceful, freeze, cut-refuse or cut-blackhole", f.mode)
-	}
+	var known bool
+	s.Fault, known = playable(fault.Mode(f.mode), timing)
 	switch {
+	case !known:
+		return wrong("--mode kill", "--mode %q: it can be kill, graceful, freeze, cut-refuse or cut-blackhole", f.mode)
 	case f.n < 1 || f.n > maxSimulated:
 		return wrong("-n 10000", "-n %d is not between 1 and %d", f.n, maxSimulated)
+	case f.trial < 0 || f.trial > maxSimulated || f.trial == 0 && c.Flags().Changed("trial"):
+		return wrong("--seed 7 --trial 1", "--trial %d is not between 1 and %d", f.trial, maxSimulated)
 	case f.standbys < 1 || f.standbys > maxReplicas:
 		return wrong("--standbys 1", "--standbys %d is not between 1 and %d", f.standbys, maxReplicas)
 	case !slices.Contains(api.Elections(), f.election):
@@ -115,10 +116,31 @@ func (f simulateFlags) scenario(c *cobra.Command) (sim.Scenario, error) {
 	return s, nil
 }
 
+// playable is what the simulator does for a mode.
+func playable(m fault.Mode, t api.Timing) (f sim.Fault, known bool) {
+	switch m {
+	case fault.Kill:
+		return sim.Fault{Kind: sim.Kill}, true
+	case fault.Graceful:
+		return sim.Fault{Kind: sim.Stop}, true
+	case fault.Freeze:
+		return sim.Fault{Kind: sim.Freeze, For: gap.Silence(t)}, true
+	case fault.CutRefuse:
+		return sim.Fault{Kind: sim.Cut, Refuse: true}, true
+	case fault.CutBlackHole:
+		return sim.Fault{Kind: sim.Cut}, true
+	default:
+		return f, false
+	}
+}
+
 func (a *app) simulate(c *cobra.Command, f simulateFlags) error {
 	s, err := f.scenario(c)
 	if err != nil {
 		return err
+	}
+	if f.trial > 0 {
+		return a.simulateOne(c.Context(), f, s)
 	}
 	if f.seed == 0 {
 		f.seed = uint64(rand.Uint32()) + 1
@@ -136,6 +158,7 @@ func (a *app) simulate(c *cobra.Command, f simulateFlags) error {
 	r := simulateResult{Schema: report.Schema, Kind: "Simulation", Mode: in.Mode, Election: f.election, ReleaseOnCancel: f.release, Timing: s.Timing, Standbys: f.standbys,
 		LatencySeconds: f.latency.Seconds(), Seed: f.seed, N: f.n, Seconds: time.Since(begun).Seconds(), Predicted: gap.PredictClass(in, in.Class())}
 	r.sum(results)
+	r.again = f.line(s.Timing, r.LongestTrial)
 	if a.json {
 		return report.JSON(a.streams.Out, r)
 	}
@@ -167,8 +190,11 @@ func simulated(ctx context.Context, s sim.Scenario, n int, seed uint64) ([]sim.R
 // sum sums the trials up.
 func (r *simulateResult) sum(results []sim.Result) {
 	var gaps []float64
-	total := 0.0
-	for _, t := range results {
+	total, longest := 0.0, sim.Result{}
+	for i, t := range results {
+		if r.LongestTrial == 0 || t.Overlap > longest.Overlap || t.Overlap == longest.Overlap && t.Gap > longest.Gap {
+			r.LongestTrial, longest = i+1, t
+		}
 		if !t.TookOver {
 			r.NoTakeover++
 			continue
@@ -215,6 +241,10 @@ func (a *app) printSimulation(r simulateResult) error {
 	if r.Mode == fault.CutBlackHole && r.Election == api.ElectionPlain {
 		next = "labctl simulate --mode cut-blackhole --election guarded"
 	}
-	_, err := fmt.Fprintf(out, "\nnext: %s\n", a.typed(next))
+	longest := "gap"
+	if r.TwoLeaders > 0 {
+		longest = "overlap"
+	}
+	_, err := fmt.Fprintf(out, "\nthe trial with the longest %s, as a run to look at:\n  %s\nnext: %s\n", longest, a.typed(r.again), a.typed(next))
 	return err
 }

@@ -12,16 +12,21 @@ import (
 // parseTiming reads the value of --timing of a command. Whatever is wrong with it becomes one error, with the nearest
 // timing that is safe as the hint.
 func parseTiming(command, value string) (api.Timing, error) {
+	return flagTiming(command, "--timing", value)
+}
+
+// flagTiming is parseTiming for another flag that takes a timing.
+func flagTiming(command, flag, value string) (api.Timing, error) {
 	t, err := api.Parse(value)
 	if err != nil {
-		return t, &provider.Problem{Err: fmt.Errorf("--timing %s: want default, fast or LeaseDuration/RenewDeadline/RetryPeriod in seconds", value), Hint: command + " --timing 15/10/2"}
+		return t, &provider.Problem{Err: fmt.Errorf("%s %s: want default, fast or LeaseDuration/RenewDeadline/RetryPeriod in seconds", flag, value), Hint: command + " " + flag + " 15/10/2"}
 	}
 	if err := t.Validate(); err != nil {
 		var wrong []string
 		for _, p := range api.Problems(err) {
 			wrong = append(wrong, p.What)
 		}
-		return t, &provider.Problem{Err: errors.New("--timing " + value + ": " + strings.Join(wrong, "; ")), Hint: command + " --timing " + t.Repaired().String()}
+		return t, &provider.Problem{Err: errors.New(flag + " " + value + ": " + strings.Join(wrong, "; ")), Hint: command + " " + flag + " " + t.Repaired().String()}
 	}
 	return t, nil
 }

@@ -20,7 +20,7 @@ import (
 )
 
 type trialsFlags struct {
-	pairs               int
+	pairs, shards       int
 	mode, timing, claim string
 	precision           time.Duration
 	seed                uint64
@@ -32,11 +32,13 @@ func (a *app) trialsCommand() *cobra.Command {
 		Use:   "trials",
 		Short: "Measure many failovers at once, of candidates inside labctl",
 		Long: "trials runs pairs of real client-go candidates inside this process, each pair on a Lease of its own on the lab's API server,\n" +
-			"and takes every leader away at a random moment. No pod is involved: it measures the protocol, and holds the model against it.",
+			"and takes every leader away at a random moment. No pod is involved: it measures the protocol, and holds the model against it.\n" +
+			"With --shards the candidates run in the pods of a Job of the operator's image instead, spread over the cluster's nodes.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.trials(c, f) },
 	}
 	c.Flags().IntVar(&f.pairs, "pairs", 100, fmt.Sprintf("1 to %d pairs", maxPairs))
+	c.Flags().IntVar(&f.shards, "shards", 0, fmt.Sprintf("run them in this many pods of a Job, 1 to %d; 0 runs them inside labctl", maxShards))
 	c.Flags().StringVar(&f.mode, "mode", string(fault.Kill), "kill (the leader is cut off for good) or graceful (it releases)")
 	c.Flags().StringVar(&f.timing, "timing", "default", "what the candidates run with: default, fast or three numbers of seconds")
 	c.Flags().StringVar(&f.claim, "claim", "", "what the model is told instead, to see whether the measurement notices")
@@ -45,15 +47,19 @@ func (a *app) trialsCommand() *cobra.Command {
 	return c
 }
 
-// maxPairs keeps a typing error from filling the machine.
-const maxPairs = 400
+// maxPairs keeps a typing error from filling the machine, and maxShards one from filling the cluster.
+const (
+	maxPairs  = 400
+	maxShards = 40
+)
 
 // trialsResult is what `trials --json` prints.
 type trialsResult struct {
 	Schema    string           `json:"schema"`
 	Kind      string           `json:"kind"`
 	Provider  string           `json:"provider"`
-	InProcess bool             `json:"inProcess"`
+	InProcess bool             `json:"inProcess"` // the candidates ran inside labctl
+	Shards    int              `json:"shards"`    // or else in so many pods of a Job
 	Mode      fault.Mode       `json:"mode"`
 	Timing    api.Timing       `json:"timing"`
 	Claimed   api.Timing       `json:"claimed"`
@@ -73,11 +79,13 @@ func (f trialsFlags) options(c *cobra.Command) (lab.PairOptions, error) {
 	wrong := func(hint, format string, args ...any) (lab.PairOptions, error) {
 		return lab.PairOptions{}, &provider.Problem{Err: fmt.Errorf(format, args...), Hint: "labctl trials " + hint}
 	}
-	o := lab.PairOptions{Pairs: f.pairs, Mode: fault.Mode(f.mode), Seed: f.seed}
+	o := lab.PairOptions{Pairs: f.pairs, Mode: fault.Mode(f.mode), Seed: f.seed, Shards: f.shards}
 	var err error
 	switch {
 	case f.pairs < 1 || f.pairs > maxPairs:
 		return wrong("--pairs 100", "--pairs %d is not between 1 and %d", f.pairs, maxPairs)
+	case f.shards < 0 || f.shards > min(maxShards, f.pairs):
+		return wrong("--pairs 100 --shards 4", "--shards %d is not between 0 and %d, for %d pairs", f.shards, min(maxShards, f.pairs), f.pairs)
 	case o.Mode != fault.Kill && o.Mode != fault.Graceful:
 		return wrong("--mode kill", "--mode %q: a candidate in this process can be cut off (kill) or asked to stop (graceful)", f.mode)
 	case f.precision <= 0:
@@ -88,7 +96,7 @@ func (f trialsFlags) options(c *cobra.Command) (lab.PairOptions, error) {
 	}
 	o.Claimed = o.Timing
 	if f.claim != "" {
-		if o.Claimed, err = parseTiming(c.CommandPath(), f.claim); err != nil {
+		if o.Claimed, err = flagTiming(c.CommandPath(), "--claim", f.claim); err != nil {
 			return o, err
 		}
 	}
@@ -115,7 +123,7 @@ func (a *app) trials(c *cobra.Command, f trialsFlags) error {
 	if err != nil {
 		return err
 	}
-	result := trialsResult{Schema: report.Schema, Kind: "Trials", Provider: l.Cluster.Provider, InProcess: true, Mode: o.Mode, Timing: o.Timing, Claimed: o.Claimed,
+	result := trialsResult{Schema: report.Schema, Kind: "Trials", Provider: l.Cluster.Provider, InProcess: o.Shards == 0, Shards: o.Shards, Mode: o.Mode, Timing: o.Timing, Claimed: o.Claimed,
 		Seed: o.Seed, Seconds: time.Since(begun).Seconds(), Sample: measured.Sample, Predicted: measured.Predicted, Checks: measured.Checks,
 		Verdict: measured.Verdict, Trials: measured.Trials, precision: f.precision}
 	if a.json {
@@ -128,7 +136,15 @@ func (a *app) trials(c *cobra.Command, f trialsFlags) error {
 
 func (a *app) printTrials(r trialsResult) error {
 	out, s, p := a.streams.Out, r.Sample, r.Predicted
-	fmt.Fprintf(out, "%d of %d pairs counted: client-go candidates inside labctl (no pods), %s, %s, in %.0f s\n\n", s.N, len(r.Trials), r.Mode, r.Timing, r.Seconds)
+	where := "inside labctl (no pods)"
+	if r.Shards > 0 {
+		where = fmt.Sprintf("in %d pods of a Job", r.Shards)
+	}
+	fmt.Fprintf(out, "%d of %d pairs counted: client-go candidates %s, %s, %s, in %.0f s\n", s.N, len(r.Trials), where, r.Mode, r.Timing, r.Seconds)
+	if r.Claimed != r.Timing {
+		fmt.Fprintf(out, "the model was told that they run with %s\n", r.Claimed)
+	}
+	fmt.Fprintln(out)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LOCK GAP\tMIN\tMEAN\tP50\tP95\tP99\tMAX")
 	fmt.Fprintf(table, "predicted\t%.2f s\t%.2f s\t%.2f s\t%.2f s\t%.2f s\t%.2f s\n", p.MinSeconds, p.MeanSeconds, p.P50Seconds, p.P95Seconds, p.P99Seconds, p.MaxSeconds)
@@ -156,6 +172,12 @@ func (a *app) printTrials(r trialsResult) error {
 		}
 	}
 	next := fmt.Sprintf("labctl trials --pairs %d --mode %s --timing %s --seed %d", len(r.Trials), r.Mode, r.Timing, r.Seed)
+	if r.Shards > 0 {
+		next += fmt.Sprintf(" --shards %d", r.Shards)
+	}
+	if r.Claimed != r.Timing {
+		next += " --claim " + r.Claimed.String()
+	}
 	_, err := fmt.Fprintf(out, "\nagain with the same moments: %s\nnext: %s\n", a.typed(next), a.typed("labctl failover --mode "+string(r.Mode)+" --trials 10"))
 	return err
 }

@@ -24,6 +24,7 @@ const (
 	Freeze       Mode = "freeze"
 	CutRefuse    Mode = "cut-refuse"
 	CutBlackHole Mode = "cut-blackhole"
+	Slow         Mode = "slow"
 	Deny         Mode = "deny"
 	Steal        Mode = "steal"
 	DeleteLease  Mode = "delete-lease"
@@ -41,6 +42,7 @@ const (
 	OfRecord   Kind = "theft"    // somebody else is written into the Lease
 	OfObject   Kind = "deletion" // the Lease object is removed
 	OfServer   Kind = "outage"   // the API server answers nobody
+	OfAnswers  Kind = "latency"  // the API server's answers reach the holder late, and what it asks for is done
 )
 
 // Need is what a place to run must be able to do for a mode; "" is nothing but the Kubernetes API.
@@ -50,6 +52,7 @@ type Need string
 const (
 	Signals  Need = "signal"      // send a signal to a pod's process
 	Silencer Need = "silence"     // keep a pod's process from being heard
+	Slower   Need = "slow"        // make the API server's answers to one pod late
 	Stopper  Need = "stop-server" // stop the API server for a while
 )
 
@@ -196,7 +199,7 @@ func Inject(ctx context.Context, m Mode, target Target, pod Pod, lasts time.Dura
 		return target.Evict(ctx, pod)
 	case Rollout:
 		return target.Roll(ctx)
-	case Freeze, CutRefuse, CutBlackHole, Deny, APIDown:
+	case Freeze, CutRefuse, CutBlackHole, Slow, Deny, APIDown:
 		return target.Silence(ctx, m, pod, lasts)
 	case Steal:
 		return target.Steal(ctx, pod, Thief)

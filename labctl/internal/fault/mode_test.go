@@ -68,6 +68,7 @@ func TestInject_DoesWhatTheModeSays(t *testing.T) {
 		Freeze:       {"freeze u 1s"},
 		CutRefuse:    {"cut-refuse u 1s"},
 		CutBlackHole: {"cut-blackhole u 1s"},
+		Slow:         {"slow u 1s"},
 		Deny:         {"deny u 1s"},
 		APIDown:      {"api-down u 1s"},
 		Rollout:      {"roll"},
@@ -127,7 +128,7 @@ func TestParse(t *testing.T) {
 	if err == nil {
 		t.Fatal("unknown modes: got no error")
 	}
-	for _, part := range []string{`"murder"`, `""`, `"x"`, "graceful, force-delete, kill, crash, rollout, evict, freeze, cut-refuse, cut-blackhole, deny, steal, delete-lease, api-down"} {
+	for _, part := range []string{`"murder"`, `""`, `"x"`, "graceful, force-delete, kill, crash, rollout, evict, freeze, cut-refuse, cut-blackhole, slow, deny, steal, delete-lease, api-down"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("got %q, want it to name %s", err, part)
 		}

@@ -89,6 +89,12 @@ func unheard() []Description {
 			Lesson: "With ReleaseOnCancel the release of plain client-go hangs in the black hole before its workers are told to stop: two leaders.",
 		},
 		{
+			Mode: Slow, Title: "slow API server", Action: "let the API server's answers reach the holder RenewDeadline + 1 s late until a standby leads",
+			NoKubectl: "no kubectl line makes one pod's answers late", Silences: true, Kind: OfAnswers, Needs: Slower,
+			Effect: "the API server answers the holder's requests at once, and the holder logs that no answer came in time", Undo: endsByItself,
+			Lesson: "Nobody crashes, and the Lease changes hands: a renewal that is answered after RenewDeadline is a lost one, though it was written; so the record runs out a RetryPeriod later.",
+		},
+		{
 			Mode: Deny, Title: "deny", Action: "let an admission policy refuse the holder's writes of the Lease until a standby leads",
 			NoKubectl: "a policy and its binding are more than one line", Silences: true,
 			Effect: "the API server logs the holder's updates as refused (422), and the holder says why", Undo: "the policy refuses nothing after at most 60 s; labctl removes it, or the next command of labctl that finds it",

@@ -161,7 +161,7 @@ func expiredGap(in Input, age float64) *Distribution {
 		}
 	}
 	for i := range d.survival {
-		x := d.from + float64(i)*step - lease
+		x := d.from + float64(i)*step - lease - in.renewsOnce()
 		late := 1.0
 		if in.ReplacementStart > 0 {
 			late = at(overshoot, (x-in.ReplacementStart)/step)

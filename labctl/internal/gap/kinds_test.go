@@ -18,6 +18,7 @@ func TestPredict_WhatTouchesMoreThanTheHolder(t *testing.T) {
 		fault.APIDown:     {timeline.Expired, 0, 4.4},
 		fault.Rollout:     {timeline.Released, 0, 4.4},
 		fault.Deny:        {timeline.Expired, 13, 23.8},
+		fault.Slow:        {timeline.Expired, 15, 25.8},
 	} {
 		in := Input{Timing: api.Default(), Mode: mode, Standbys: 1}
 		p, err := Predict(in)
@@ -68,5 +69,24 @@ func TestInput_AcceptsAndCounts(t *testing.T) {
 	}
 	if alone, err := Predict(Input{Timing: api.Default(), Mode: fault.Steal}); err != nil || alone.MaxSeconds < 27 {
 		t.Errorf("without a standby the holder's next process waits: %+v, %v", alone, err)
+	}
+}
+
+// A renewal that is written though its answer is late begins the wait anew: all of it is a RetryPeriod longer than after a kill.
+func TestPredict_SlowIsAKillARetryPeriodLater(t *testing.T) {
+	kill, slow := Input{Timing: api.Default(), Mode: fault.Kill, Standbys: 1}, Input{Timing: api.Default(), Mode: fault.Slow, Standbys: 1}
+	of, than := PredictClass(slow, timeline.Expired), PredictClass(kill, timeline.Expired)
+	for name, pair := range map[string][2]float64{"min": {of.MinSeconds, than.MinSeconds}, "mean": {of.MeanSeconds, than.MeanSeconds},
+		"p95": {of.P95Seconds, than.P95Seconds}, "max": {of.MaxSeconds, than.MaxSeconds}} {
+		if !near(pair[0], pair[1]+2) {
+			t.Errorf("%s: %.3f s, want 2 s more than %.3f s", name, pair[0], pair[1])
+		}
+	}
+	sum := 0.0
+	for _, term := range Explain(slow, timeline.Expired) {
+		sum += term.MeanSeconds
+	}
+	if sum < of.MeanSeconds-0.01 || sum > of.MeanSeconds+0.01 {
+		t.Errorf("the terms give %.3f s, the prediction %.3f s", sum, of.MeanSeconds)
 	}
 }

@@ -20,6 +20,9 @@ func Silence(t api.Timing) time.Duration {
 	return t.LeaseDuration + time.Duration(2*LongestPause*float64(t.RetryPeriod)) + 2*time.Second
 }
 
+// Latency is how late answers must come so that no renewal succeeds, whatever the client's time-out: later than client-go waits.
+func Latency(t api.Timing) time.Duration { return t.RenewDeadline + time.Second }
+
 // LongestPause is the longest pause between two polls of a standby, in RetryPeriods.
 const LongestPause = 1 + jitter
 
@@ -178,12 +181,26 @@ func Range(in Input, class timeline.Class) Prediction {
 	default:
 		p := Prediction{MinSeconds: lease - retry, MaxSeconds: lease + 2*LongestPause*retry,
 			Terms: "LeaseDuration − age of the last renewal (0 … RetryPeriod) + the standby's observation lag and its poll phase (each 0 … 2.2·RetryPeriod)"}
+		if more := in.renewsOnce(); more > 0 {
+			p.MinSeconds, p.MaxSeconds = p.MinSeconds+more, p.MaxSeconds+more
+			p.Terms = "one more renewal, 0 … RetryPeriod after the fault, which is written though the holder does not learn of it; then " +
+				"LeaseDuration + the standby's observation lag and its poll phase (each 0 … 2.2·RetryPeriod)"
+		}
 		if in.Standbys < 1 {
 			p.MinSeconds = in.ReplacementStart + lease
 			p.MaxSeconds = in.ReplacementStart + lease + LongestPause*retry
 		}
 		return p
 	}
+}
+
+// renewsOnce is by how many seconds the record outlasts that of a holder which is not heard at all: of one whose answers are late
+// the next renewal is written still.
+func (in Input) renewsOnce() float64 {
+	if in.kind() == fault.OfAnswers {
+		return in.Timing.RetryPeriod.Seconds()
+	}
+	return 0
 }
 
 // stolen is how long the thief's record lasts. Without a standby the holder's own next process waits for it, which begins after

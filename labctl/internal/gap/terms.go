@@ -58,6 +58,12 @@ func Explain(in Input, class timeline.Class) []Term {
 	if in.Standbys < 1 {
 		return append([]Term{replacement(in)}, ends...)
 	}
+	if in.kind() == fault.OfAnswers {
+		return append([]Term{
+			{"until the next renewal, which is written", 0, retry / 2, retry, flagRetry, sourceRenew},
+			{"from that renewal until the standby first sees it", 0, milli(residual), LongestPause * retry, flagRetry, sourceAcquire},
+		}, ends...)
+	}
 	return append([]Term{
 		{"the last renewal was a while before the fault", -retry, -retry / 2, 0, flagRetry, sourceRenew},
 		{"from that renewal until the standby first sees it", 0, milli(residual), LongestPause * retry, flagRetry, sourceAcquire},

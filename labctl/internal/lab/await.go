@@ -1,11 +1,16 @@
 package lab
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"net/url"
 	"time"
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/timeline"
 )
 
@@ -71,4 +76,32 @@ func (l *lane) whole(t timeline.Trial) bool {
 		return gone && termed // its logs tell nothing
 	}
 	return gone && leads && t.OverlapSeconds != nil && termed
+}
+
+// reachLimit is how long an API server that is away is waited for before a run: one that was killed is back within seconds.
+const reachLimit = 30 * time.Second
+
+// reach reads what runs, once the API server can be reached. Whatever else it answers is returned at once.
+func (l *Lab) reach(ctx context.Context) (state replica.State, err error) {
+	waited := l.wait(ctx, reachLimit, func(ctx context.Context) (bool, string, error) {
+		var away *url.Error
+		if state, err = l.state(ctx); errors.As(err, &away) {
+			return false, "", err
+		}
+		return true, "", nil
+	})
+	return state, cmp.Or(err, waited)
+}
+
+// rescaled returns the error that somebody has given the operator another number of replicas, which no waiting mends.
+func (l *lane) rescaled(ctx context.Context) error {
+	state, err := l.lab.state(ctx)
+	if err != nil || state.Replicas == l.replicas {
+		return nil // an API server that is away is another one's matter
+	}
+	hint := fmt.Sprintf("labctl scale %d", l.replicas)
+	if l.lab.foreign != nil {
+		hint = fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", l.lab.Deployment.Namespace, l.lab.Deployment.Name, l.replicas)
+	}
+	return &provider.Problem{Err: fmt.Errorf("the operator was scaled from %d to %d while it was measured", l.replicas, state.Replicas), Hint: hint}
 }

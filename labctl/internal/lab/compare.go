@@ -17,14 +17,21 @@ import (
 // Contradictions compares trials.json, if the run's folder has one, with the trials that the events give, and returns a
 // sentence for each figure that differs.
 func (r Record) Contradictions(trials []timeline.Trial) ([]string, error) {
-	const name = "trials.json"
-	data, err := os.ReadFile(filepath.Join(r.Path, name))
+	data, err := os.ReadFile(filepath.Join(r.Path, trialsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	return Differences(data, trials)
+}
+
+const trialsFile = "trials.json"
+
+// Differences compares the text of a trials.json with the trials that the events give.
+func Differences(data []byte, trials []timeline.Trial) ([]string, error) {
+	const name = trialsFile
 	var said, seen struct {
 		Trials []map[string]any `json:"trials"`
 	}

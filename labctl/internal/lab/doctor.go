@@ -47,12 +47,8 @@ func Doctor(ctx context.Context, p provider.Provider, name, image string) []chec
 
 // machine is what the provider needs of this machine, with what only the making of a lab needs if that is still to come.
 func machine(ctx context.Context, p provider.Provider, name, image string, making bool) []check.Check {
-	examiner, ok := p.(provider.Examiner)
-	if !ok {
-		return []check.Check{verdictOf("programs", p.Available(ctx), "academy-cluster and academy-operator are there")}
-	}
 	var checks []check.Check
-	for _, f := range examiner.Examine(ctx, name, image) {
+	for _, f := range p.Examine(ctx, name, image) {
 		if making || !f.Making {
 			checks = append(checks, verdictOf(f.Name, f.Err, f.Good))
 		}
@@ -85,8 +81,11 @@ func (l *Lab) apiReady(ctx context.Context) check.Check {
 				bad = append(bad, strings.TrimSpace(line))
 			}
 		}
-		err = fmt.Errorf("the API server at %s is not ready: %w %s", l.Cluster.Server, err, strings.Join(bad, ", "))
-		return check.Check{Name: "api", Verdict: check.Fail, Reason: err.Error(), Hint: "labctl down && labctl up"}
+		why := err.Error()
+		if len(bad) > 0 {
+			why = strings.Join(bad, ", ") // and not all that is well
+		}
+		return check.Check{Name: "api", Verdict: check.Fail, Reason: fmt.Sprintf("the API server at %s is not ready: %s", l.Cluster.Server, why), Hint: "labctl down && labctl up"}
 	}
 	return check.Check{Name: "api", Verdict: check.Pass, Reason: fmt.Sprintf("kube-apiserver %s at %s says ready", l.Cluster.Kubernetes, l.Cluster.Server)}
 }
@@ -159,7 +158,7 @@ func (l *Lab) operatorReady(ctx context.Context) check.Check {
 	if err != nil {
 		return verdictOf("operator", err, "")
 	}
-	reason := fmt.Sprintf("%d of %d replicas are ready", state.Ready, state.Replicas)
+	reason := fmt.Sprintf("%d of %d replicas are ready%s", state.Ready, state.Replicas, unready(state.Pods))
 	if state.Replicas == 0 {
 		return check.Check{Name: "operator", Verdict: check.Fail, Reason: "the operator is scaled to 0: nobody can lead", Hint: "labctl scale 2"}
 	}

@@ -96,7 +96,7 @@ func (l *Lab) header(state replica.State, lanes int) report.Header {
 
 // prepare checks what the trials need and changes the settings.
 func (l *Lab) prepare(ctx context.Context, options Options) (replica.State, error) {
-	state, err := l.state(ctx)
+	state, err := l.reach(ctx)
 	if err != nil {
 		return state, err
 	}
@@ -227,7 +227,7 @@ func (r *run) report(cut error) report.Failover {
 	case errors.Is(cut, context.DeadlineExceeded):
 		f.CutShort("the time limit was reached")
 	case cut != nil:
-		f.CutShort(cut.Error())
+		f.CutShort(nameless(r.cluster.StateDir, r.options.RunsDir)(cut.Error()))
 	}
 	return f
 }

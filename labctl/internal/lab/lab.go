@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -103,7 +105,39 @@ func bringUp(ctx context.Context, p provider.Provider, spec provider.Spec, manif
 	if err := replica.Apply(ctx, l.config, manifests, replica.Wanted{Namespace: cluster.Namespace, Image: cluster.OperatorImage, Replicas: replicas}); err != nil {
 		return nil, err
 	}
+	if cluster.Started {
+		if err := l.giveBack(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return l, l.WaitLed(ctx)
+}
+
+// giveBack writes an empty holder into a Lease that names none of the pods, as a leader does that releases: in a cluster that was
+// just started such a record is of a life before, and would only be waited for. It keeps its count of transitions.
+func (l *Lab) giveBack(ctx context.Context) error {
+	state, err := l.state(ctx)
+	if err != nil {
+		return err
+	}
+	leases := l.Client.CoordinationV1().Leases(l.leaseNamespace())
+	lease, err := leases.Get(ctx, state.Settings.LeaseName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read Lease %s/%s: %w", l.leaseNamespace(), state.Settings.LeaseName, err)
+	}
+	holder := observe.LeaseOf(lease).Holder
+	if holder == "" || slices.ContainsFunc(state.Pods, func(p corev1.Pod) bool { return observe.PodOf(&p).Holds(holder) }) {
+		return nil
+	}
+	l.Say(fmt.Sprintf("the Lease names %s, which is none of the pods; writing that nobody holds it", timeline.Visible(holder)))
+	lease.Spec.HolderIdentity = new(string)
+	if _, err := leases.Update(ctx, lease, metav1.UpdateOptions{FieldManager: "labctl"}); err != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("give Lease %s/%s back: %w", lease.Namespace, lease.Name, err)
+	}
+	return nil
 }
 
 // gone reports whether the lab has ended, or does so within the time that an orderly end takes.
@@ -148,7 +182,7 @@ func (l *Lab) waitLed(ctx context.Context, limit time.Duration) error {
 			return false, "waiting for the old replicas to go", nil
 		}
 		if !state.Settled {
-			return false, fmt.Sprintf("waiting for ready replicas, %d of %d", state.Ready, state.Replicas), nil
+			return false, fmt.Sprintf("waiting for ready replicas, %d of %d%s", state.Ready, state.Replicas, unready(state.Pods)), nil
 		}
 		lease, err := l.Lease(ctx, state.Settings.LeaseName)
 		if err != nil {

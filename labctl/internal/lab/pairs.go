@@ -2,15 +2,17 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/gap"
-	"academy.example/lab/labctl/internal/pairs"
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
+	"academy.example/lab/operator/lease/pairs"
 )
 
 // PairOptions says which pairs are measured.
@@ -21,6 +23,8 @@ type PairOptions struct {
 	// Timing is what the pairs run with, and Claimed what the model is told.
 	Timing, Claimed api.Timing
 	Seed            uint64
+	// Shards is in how many pods of a Job the candidates run, of the operator's own image; 0: in this process.
+	Shards int
 }
 
 // PairResult is what the pairs showed, and what the model says of it.
@@ -35,21 +39,45 @@ type PairResult struct {
 // slowShare is the share of RetryPeriod that a request may take before it distorts a trial.
 const slowShare = 0.25
 
-// Pairs measures many real candidates of client-go at once, in this process, on Leases of their own beside the operator's.
-func (l *Lab) Pairs(ctx context.Context, o PairOptions) (PairResult, error) {
-	var ended atomic.Int64
+// Pairs measures many real candidates of client-go at once, on Leases of their own beside the operator's.
+func (l *Lab) Pairs(ctx context.Context, o PairOptions) (result PairResult, err error) {
+	if err := pairs.Sweep(ctx, l.config, l.Deployment.Namespace); err != nil {
+		return result, fmt.Errorf("remove what an earlier run left: %w", err)
+	}
+	defer func() {
+		removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepLimit)
+		defer cancel()
+		err = errors.Join(err, pairs.Sweep(removing, l.config, l.Deployment.Namespace))
+	}()
 	l.Say(fmt.Sprintf("%d pairs of candidates, each with a Lease and a connection of its own; this takes about %.0f s", o.Pairs, pairSeconds(o)))
-	measured, err := pairs.Run(ctx, pairs.Config{REST: l.config, Namespace: l.Deployment.Namespace, Timing: o.Timing, Release: o.Mode == fault.Graceful,
-		Pairs: o.Pairs, Seed: o.Seed, Pause: pollPause(o.Timing), Done: func(pairs.Trial) {
+	measure := l.pairsHere
+	if o.Shards > 0 {
+		measure = l.pairsInJob
+	}
+	measured, err := measure(ctx, o)
+	if err != nil {
+		return result, err
+	}
+	return judgePairs(o, measured), nil
+}
+
+// sweepLimit bounds the removal of what a run made.
+const sweepLimit = 20 * time.Second
+
+// pairsHere measures in this process.
+func (l *Lab) pairsHere(ctx context.Context, o PairOptions) ([]pairs.Trial, error) {
+	var ended atomic.Int64
+	return pairs.Run(ctx, pairs.Config{REST: l.config, Namespace: l.Deployment.Namespace, Timing: o.Timing, Release: o.Mode == fault.Graceful,
+		Pairs: o.Pairs, Seed: o.Seed, Done: func(pairs.Trial) {
 			if n := int(ended.Add(1)); n%max(1, o.Pairs/4) == 0 {
 				l.Say(fmt.Sprintf("%d of %d pairs measured", n, o.Pairs))
 			}
 		}})
-	if err != nil {
-		return PairResult{}, err
-	}
+}
+
+// judgePairs holds what was measured against the model.
+func judgePairs(o PairOptions, measured []pairs.Trial) (result PairResult) {
 	in := gap.Input{Timing: o.Claimed, Mode: o.Mode, Standbys: 1}
-	var result PairResult
 	var cases []check.Case
 	var gaps []float64
 	for _, m := range measured {
@@ -63,7 +91,7 @@ func (l *Lab) Pairs(ctx context.Context, o PairOptions) (PairResult, error) {
 	result.Sample, result.Predicted = gap.Sum(gaps), gap.PredictClass(in, in.Class())
 	result.Checks = check.Only(cases, check.Undisturbed, check.Configuration, check.GapInBand, check.Distribution)
 	result.Verdict = check.Overall(result.Checks)
-	return result, nil
+	return result
 }
 
 // pairSeconds is how long a run takes, as the model has it.
@@ -81,8 +109,8 @@ func trialOf(m pairs.Trial, o PairOptions, in gap.Input) timeline.Trial {
 		t.RenewEverySeconds = &m.RenewEverySeconds
 	}
 	switch slow := slowShare * o.Timing.RetryPeriod.Seconds(); {
-	case m.Err != nil:
-		t.Class, t.Winner, t.Void = timeline.Unknown, "", m.Err.Error()
+	case m.Failed != "":
+		t.Class, t.Winner, t.Void = timeline.Unknown, "", m.Failed
 	case m.Refused > 0:
 		t.Void = fmt.Sprintf("the API server refused %d of its requests as too many", m.Refused)
 	case m.SlowestSeconds > slow:

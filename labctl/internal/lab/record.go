@@ -112,17 +112,24 @@ func (r *Record) readInfo() error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, &r.Info); err != nil {
-		return fmt.Errorf("%s line %d: %w", file, lineOf(data, err), err)
+	r.Info, err = ParseInfo(file, data)
+	return err
+}
+
+// ParseInfo reads the text of a run.json. Errors call it by the name of its file.
+func ParseInfo(file string, data []byte) (RunInfo, error) {
+	var info RunInfo
+	if err := json.Unmarshal(data, &info); err != nil {
+		return info, fmt.Errorf("%s line %d: %w", file, lineOf(data, err), err)
 	}
-	if r.Info.Schema != report.Schema || r.Info.Kind != kindRun {
-		return fmt.Errorf("%s is of schema %q and kind %q; this labctl reads %q and %q", file, r.Info.Schema, r.Info.Kind, report.Schema, kindRun)
+	if info.Schema != report.Schema || info.Kind != kindRun {
+		return info, fmt.Errorf("%s is of schema %q and kind %q; this labctl reads %q and %q", file, info.Schema, info.Kind, report.Schema, kindRun)
 	}
-	if !r.Info.Modelled() {
-		return fmt.Errorf("%s: no operator runs with LeaseDuration %s, RetryPeriod %s and a pod start latency of %g s",
-			file, r.Info.Timing.LeaseDuration, r.Info.Timing.RetryPeriod, r.Info.PodStartLatencySeconds)
+	if !info.Modelled() {
+		return info, fmt.Errorf("%s: no operator runs with LeaseDuration %s, RetryPeriod %s and a pod start latency of %g s",
+			file, info.Timing.LeaseDuration, info.Timing.RetryPeriod, info.PodStartLatencySeconds)
 	}
-	return nil
+	return info, nil
 }
 
 // lineOf is where in a JSON text an error is; the last line if the error does not say.

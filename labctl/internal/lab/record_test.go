@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/timeline"
 )
 
 // fixture is a real run: two lanes, kill and graceful twice each.
@@ -134,19 +136,51 @@ func TestReadRecord_WhatIsWrongIsNamed(t *testing.T) {
 		change func([]byte) []byte
 		want   string
 	}{
-		"no run.json":          {"run.json", removed, "is no run's folder: it has no run.json"},
-		"no timeline":          {"timeline.jsonl", removed, "is no run's folder: it has no timeline.jsonl"},
-		"half a run.json":      {"run.json", func(b []byte) []byte { return b[:40] }, "run.json line 3: unexpected end"},
-		"a word for a number":  {"run.json", func(b []byte) []byte { return bytes.Replace(b, []byte("true"), []byte("3"), 1) }, "run.json line 10: json: cannot unmarshal number"},
-		"something else":       {"run.json", func(b []byte) []byte { return []byte("{}") }, `run.json is of schema "" and kind ""; this labctl reads "lab/v1" and "Run"`},
-		"nonsense in a line":   {"timeline.jsonl", func(b []byte) []byte { return bytes.Replace(b, []byte("\n{"), []byte("\nx{"), 1) }, "timeline.jsonl: timeline line 2: invalid character"},
-		"a line without parts": {"timeline.jsonl", func(b []byte) []byte { return append([]byte("{\"kind\":\"pod\"}\n"), b...) }, "timeline line 1: an event of kind pod without"},
+		"no run.json":         {"run.json", removed, "is no run's folder: it has no run.json"},
+		"no timeline":         {"timeline.jsonl", removed, "is no run's folder: it has no timeline.jsonl"},
+		"half a run.json":     {"run.json", func(b []byte) []byte { return b[:40] }, "run.json line 3: unexpected end"},
+		"a word for a number": {"run.json", func(b []byte) []byte { return bytes.Replace(b, []byte("true"), []byte("3"), 1) }, "run.json line 10: json: cannot unmarshal number"},
+		"something else":      {"run.json", func(b []byte) []byte { return []byte("{}") }, `run.json is of schema "" and kind ""; this labctl reads "lab/v1" and "Run"`},
+		"a newer format": {"run.json", func(b []byte) []byte { return bytes.Replace(b, []byte(`"lab/v1"`), []byte(`"lab/v2"`), 1) },
+			`run.json is of schema "lab/v2" and kind "Run"; this labctl reads "lab/v1" and "Run"`},
+		"a clock that jumped back": {"timeline.jsonl", func(b []byte) []byte { return append(b, []byte(`{"t":1,"kind":"run-ended"}`+"\n")...) }, "t runs backwards, from"},
+		"a clock that jumped on":   {"timeline.jsonl", func(b []byte) []byte { return append(b, []byte(`{"t":1e9,"kind":"run-ended"}`+"\n")...) }, "t is out of range: 1e+09"},
+		"nonsense in a line":       {"timeline.jsonl", func(b []byte) []byte { return bytes.Replace(b, []byte("\n{"), []byte("\nx{"), 1) }, "timeline.jsonl: timeline line 2: invalid character"},
+		"a line without parts":     {"timeline.jsonl", func(b []byte) []byte { return append([]byte("{\"kind\":\"pod\"}\n"), b...) }, "timeline line 1: an event of kind pod without"},
 	} {
 		dir := copied(t, c.file, c.change)
 		if _, err := ReadRecord(dir); err == nil || !strings.Contains(err.Error(), c.want) || hintOf(err) != "ls -l "+dir {
 			t.Errorf("%s: got %v with hint %q; want %q", name, err, hintOf(err), c.want)
 		}
 	}
+}
+
+// Two events in the wrong order give the same lock gaps, or none: never others.
+func TestRecord_EventsOutOfOrderGiveNoOtherNumber(t *testing.T) {
+	events := read(t, fixture).Events
+	want := timeline.Trials(events)
+	swapped, lost := 0, 0
+	for i := range events[:len(events)-1] {
+		if events[i].Kind == timeline.LogLine && events[i+1].Kind == timeline.LogLine || events[i].Kind == timeline.WorkSeen || events[i+1].Kind == timeline.WorkSeen {
+			continue // of which there are many, and no lock gap is of them
+		}
+		changed := slices.Clone(events)
+		changed[i], changed[i+1] = changed[i+1], changed[i]
+		swapped++
+		for j, got := range timeline.Trials(changed) {
+			switch {
+			case got.LockGapSeconds == nil:
+				lost++
+			case *got.LockGapSeconds != *want[j].LockGapSeconds:
+				t.Errorf("lines %d and %d (%s, %s) swapped: got a lock gap of %.6f s in trial %d, want %.6f s or none", i+1, i+2, events[i].Kind, events[i+1].Kind,
+					*got.LockGapSeconds, j+1, *want[j].LockGapSeconds)
+			}
+		}
+	}
+	if swapped < 100 {
+		t.Errorf("only %d events were swapped", swapped)
+	}
+	t.Logf("%d swapped, %d lock gaps lost", swapped, lost)
 }
 
 func TestFindRun(t *testing.T) {

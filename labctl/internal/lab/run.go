@@ -53,8 +53,11 @@ func RunsDir() (string, error) {
 
 // newFolder makes the folder of a run and points `latest` to it.
 func newFolder(runs string, now time.Time, info RunInfo) (*Folder, error) {
-	name := now.Format("20060102-150405") + "-failover"
-	path, err := makeUnique(runs, name)
+	what := "-failover"
+	if info.Virtual() {
+		what = "-simulated"
+	}
+	path, err := makeUnique(runs, now.Format("20060102-150405")+what)
 	if err != nil {
 		return nil, &provider.Problem{Err: fmt.Errorf("make the folder of the run: %w", err), Hint: "labctl failover --runs-dir /tmp/labctl-runs"}
 	}
@@ -101,6 +104,7 @@ func latest(runs, target string) error {
 
 // finish writes what the trials so far amount to. It is called after each trial, so that a killed run keeps them.
 func (f *Folder) finish(r report.Failover) error {
+	r.Run = filepath.Base(f.Path) // where the folder is names the user, and changes when it is handed on
 	if err := f.write("trials.json", r); err != nil {
 		return err
 	}

@@ -199,7 +199,7 @@ func (l *lane) settle(ctx context.Context) (scene, error) {
 		select {
 		case <-next:
 		case <-again.C:
-			if err := l.lab.lost(ctx); err != nil {
+			if err := errors.Join(l.lab.lost(ctx), l.rescaled(ctx)); err != nil {
 				return scene{}, err
 			}
 		case err := <-l.observer.Failed():

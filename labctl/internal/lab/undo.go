@@ -2,12 +2,14 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/gap"
+	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 )
@@ -31,8 +33,11 @@ func outage(t api.Timing) time.Duration {
 
 // lasting is how long what the mode does lasts, unless it is ended sooner.
 func lasting(d fault.Description, t api.Timing) time.Duration {
-	if d.Kind == fault.OfServer {
+	switch d.Kind {
+	case fault.OfServer:
 		return outage(t)
+	case fault.OfAnswers: // one more renewal is written
+		return silence(t) + t.RetryPeriod
 	}
 	return silence(t)
 }
@@ -40,6 +45,8 @@ func lasting(d fault.Description, t api.Timing) time.Duration {
 // over is how long after its fault a trial may still tell something of the old leader.
 func over(d fault.Description, t api.Timing) time.Duration {
 	switch {
+	case d.Kind == fault.OfAnswers:
+		return aftermath(t) + t.RetryPeriod
 	case d.Silences:
 		return aftermath(t)
 	case d.LosesLease(): // it works on until RenewDeadline after it has seen the loss
@@ -91,12 +98,18 @@ func (l *lane) restore(ctx context.Context, mode fault.Mode, pod fault.Pod) {
 	}
 }
 
-// unfence lifts a fence that a mode left, and returns an error if there is another one.
+// unfence lifts a fence that a mode left, or a Lease that was deleted by hand: no failover could be timed behind it.
 func (l *lane) unfence(ctx context.Context) error {
 	if found, err := l.lab.Deployment.LiftFence(ctx); found || err != nil {
 		return err
 	}
-	return l.lab.unfenced(ctx)
+	err := l.lab.unfenced(ctx)
+	var fenced *provider.Problem
+	if !errors.As(err, &fenced) {
+		return err
+	}
+	l.say(err.Error() + "; removing these marks, so that it can work")
+	return l.lab.Deployment.ClearFence(ctx)
 }
 
 // tidyLimit bounds the search for what an earlier labctl left: a server that does not answer is another one's matter.

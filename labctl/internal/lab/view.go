@@ -138,10 +138,14 @@ func (v *view) next() <-chan struct{} {
 
 // measure derives a trial from the events so far.
 func (v *view) measure(trial int) timeline.Trial {
+	return timeline.Measure(timeline.Cut(v.all(), trial), trial)
+}
+
+// all returns the events so far. They are only appended to, so the slice that is read here stays as it is.
+func (v *view) all() []timeline.Event {
 	v.mu.Lock()
-	events := v.events
-	v.mu.Unlock()
-	return timeline.Measure(timeline.Cut(events, trial), trial) // events are only appended to, so the slice read here stays as it is
+	defer v.mu.Unlock()
+	return v.events
 }
 
 // scene is the cast of a trial: who holds, who stands by.

@@ -19,7 +19,7 @@ import (
 // the requests on the Lease. Its clock begins at start.
 func (l *Lab) observer(state replica.State, lane int, start time.Time) *observe.Observer {
 	config := observe.Config{Client: l.watcher, Start: start, Lane: lane, Namespace: l.Deployment.Namespace, LeaseNamespace: l.leaseNamespace(),
-		Lease: state.Settings.LeaseName, Pods: state.Selector, Deployment: l.Deployment.Name}
+		Lease: state.Settings.LeaseName, Pods: state.Selector, Deployment: l.Deployment.Name, Hide: nameless(l.Cluster.StateDir)}
 	if l.foreign == nil {
 		config.Work, config.Logs = api.LabelWork+"=true", true
 	}
@@ -121,8 +121,9 @@ func (l *Lab) Running(ctx context.Context) (report.Header, error) {
 func (l *Lab) Modes() []fault.Description {
 	_, signals := l.Provider.(provider.Signaler)
 	_, silences := l.Provider.(provider.Silencer)
+	_, slows := l.Provider.(provider.Slower)
 	_, stops := l.Provider.(provider.ServerStopper)
 	return slices.DeleteFunc(fault.Modes(), func(d fault.Description) bool {
-		return !signals && d.Needs == fault.Signals || !silences && d.Needs == fault.Silencer || !stops && d.Needs == fault.Stopper
+		return !signals && d.Needs == fault.Signals || !silences && d.Needs == fault.Silencer || !slows && d.Needs == fault.Slower || !stops && d.Needs == fault.Stopper
 	})
 }

@@ -44,6 +44,8 @@ type Config struct {
 	Requests  Requests
 	// Probes are asked for signs of life beside the API server.
 	Probes []Probe
+	// Hide takes out of a text what is not to be recorded; nil leaves all texts as they are.
+	Hide func(string) string
 }
 
 // Observer watches and hands each event to its listeners, in one order for all of them.
@@ -92,6 +94,9 @@ func (o *Observer) Emit(e timeline.Event) { o.emitAt(time.Now(), e) }
 func (o *Observer) emitAt(now time.Time, e timeline.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.config.Hide != nil {
+		e = e.Hide(o.config.Hide)
+	}
 	e.Seconds, e.Wall, e.Trial, e.Lane = now.Sub(o.start).Seconds(), now.UTC(), o.trial, o.config.Lane
 	for _, on := range o.listeners {
 		on(e)

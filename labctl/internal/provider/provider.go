@@ -20,6 +20,9 @@ func CheckName(name string) error {
 	if regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`).MatchString(name) {
 		return nil
 	}
+	if len(name) > 60 {
+		name = name[:60] + "…"
+	}
 	return fmt.Errorf("lab name %q is not valid: up to 32 of a-z, 0-9 and -, starting and ending with a letter or digit", name)
 }
 
@@ -99,13 +102,16 @@ func ReadConfig(path string) (*rest.Config, error) {
 	return clientcmd.NewDefaultClientConfig(*file, nil).ClientConfig()
 }
 
-// Provider is a place to run. Extra abilities are extra interfaces: Examiner, Signaler, ProcessWatcher, Auditor, NodeProber, Silencer,
-// ServerStopper.
+// Provider is a place to run. Extra abilities are extra interfaces: Signaler, ProcessWatcher, Auditor, NodeProber, Silencer,
+// Slower, ServerStopper.
 type Provider interface {
 	// Name is the word that --provider takes.
 	Name() string
 	// Available returns nil, or why the provider can't be used here and what to do about it.
 	Available(ctx context.Context) error
+	// Examine looks at what the provider needs of this machine, one thing after the other, and stops where the next would be
+	// pointless. lab is the lab's name, image the node image to look for; empty takes the provider's own.
+	Examine(ctx context.Context, lab, image string) []Finding
 	// Up makes the cluster or finds it running, and returns when its API server answers.
 	Up(ctx context.Context, spec Spec) (Cluster, error)
 	// Find returns a running cluster; the error wraps ErrNoLab if there is none.
@@ -122,13 +128,6 @@ type Finding struct {
 	Err  error  // what is wrong, with a Problem's hint; nil if nothing is
 	// Making is whether it is needed to make a lab, and not by one that is up.
 	Making bool
-}
-
-// Examiner is a provider that can tell apart what it needs of this machine.
-type Examiner interface {
-	// Examine looks at one thing after the other, and stops where the next would be pointless. name is the lab, image the node image to
-	// look for; empty takes the provider's own.
-	Examine(ctx context.Context, name, image string) []Finding
 }
 
 // Exit is the end of a process.
@@ -196,6 +195,7 @@ const (
 	Freeze    Silence = "freeze"    // SIGSTOP
 	Refuse    Silence = "refuse"    // its connections to the API server are reset, and no new one is made
 	BlackHole Silence = "blackhole" // nothing passes between it and the API server, and nobody tells it
+	Slow      Silence = "slow"      // what the API server answers arrives late; see Slower
 )
 
 // Silencer is a provider that can silence a pod's process. What it does ends by itself, whatever becomes of labctl.
@@ -204,6 +204,13 @@ type Silencer interface {
 	Silence(ctx context.Context, cluster Cluster, pod PodRef, how Silence, lasts time.Duration) error
 	// Restore ends it. Nothing to end is no error.
 	Restore(ctx context.Context, cluster Cluster, pod PodRef, how Silence) error
+}
+
+// Slower is a provider that can make the API server's answers to one pod late. Restore with Slow ends it, and it ends by itself.
+type Slower interface {
+	Silencer
+	// Slow makes each answer latency late. The error wraps ErrNotRunning if there is no such process.
+	Slow(ctx context.Context, cluster Cluster, pod PodRef, latency, lasts time.Duration) error
 }
 
 // ServerStopper is a provider that can stop its API server. That ends by itself, whatever becomes of labctl.

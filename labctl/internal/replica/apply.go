@@ -38,8 +38,9 @@ var resources = map[string]struct {
 type Wanted struct {
 	// Namespace is where all of it goes. It must be there: the manifests' own is made only if none is named.
 	Namespace string
-	// Image and Args are the operator's.
+	// Image, Command and Args are the operator's. Command is for nodes that run local programs: the path of another one.
 	Image    string
+	Command  []string
 	Args     []string
 	Replicas int
 }
@@ -114,6 +115,9 @@ func (w Wanted) changeOperator(deployment *unstructured.Unstructured) error {
 		}
 		if w.Image != "" {
 			container["image"] = w.Image
+		}
+		if w.Command != nil {
+			container["command"] = toAny(w.Command)
 		}
 		if w.Args != nil {
 			container["args"] = toAny(w.Args)

@@ -22,6 +22,15 @@ func (d Deployment) markFence(ctx context.Context) error {
 	return d.eachWork(ctx, api.LabelWork+"=true", fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, labelFault, fault.DeleteLease))
 }
 
+// ClearFence does for a Lease that somebody else deleted what LiftFence does for the mode's own.
+func (d Deployment) ClearFence(ctx context.Context) error {
+	if err := d.markFence(ctx); err != nil {
+		return err
+	}
+	_, err := d.LiftFence(ctx)
+	return err
+}
+
 // restampedWithin is how long it takes for a leader of the old count that still works to put its stamp back: a few of its ticks.
 const restampedWithin = 5 * api.WorkTick
 

@@ -15,11 +15,13 @@ import (
 )
 
 // silences are the provider's words for the modes that it does.
-var silences = map[fault.Mode]provider.Silence{fault.Freeze: provider.Freeze, fault.CutRefuse: provider.Refuse, fault.CutBlackHole: provider.BlackHole}
+var silences = map[fault.Mode]provider.Silence{fault.Freeze: provider.Freeze, fault.CutRefuse: provider.Refuse, fault.CutBlackHole: provider.BlackHole,
+	fault.Slow: provider.Slow}
 
 // Silence keeps the pod's process from being heard for a while.
 func (t Target) Silence(ctx context.Context, m fault.Mode, pod fault.Pod, lasts time.Duration) error {
-	if t.Silencer == nil && silences[m] != "" || t.Stopper == nil && m == fault.APIDown {
+	slower, slows := t.Silencer.(provider.Slower)
+	if t.Silencer == nil && silences[m] != "" || !slows && m == fault.Slow || t.Stopper == nil && m == fault.APIDown {
 		return &provider.Problem{Err: fmt.Errorf("the provider %s can't do %s", t.Cluster.Provider, m), Hint: "labctl failover --mode kill"}
 	}
 	object, err := t.pod(ctx, pod)
@@ -31,6 +33,8 @@ func (t Target) Silence(ctx context.Context, m fault.Mode, pod fault.Pod, lasts 
 		err = t.Stopper.StopServer(ctx, t.Cluster, lasts)
 	case fault.Deny:
 		err = t.deny(ctx, object, lasts)
+	case fault.Slow:
+		err = slower.Slow(ctx, t.Cluster, provider.PodRef{UID: pod.UID, IP: object.Status.PodIP}, t.Latency, lasts)
 	default:
 		err = t.Silencer.Silence(ctx, t.Cluster, provider.PodRef{UID: pod.UID, IP: object.Status.PodIP}, silences[m], lasts)
 	}

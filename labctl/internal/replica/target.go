@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,8 @@ type Target struct {
 	// Silencer is nil where the provider can't silence them, and Stopper where it can't stop its API server.
 	Silencer provider.Silencer
 	Stopper  provider.ServerStopper
+	// Latency is how late the API server's answers are made.
+	Latency time.Duration
 	// Config is the administrator's, for requests in a pod's name.
 	Config *rest.Config
 	// LeaseNamespace and Lease name the Lease.

@@ -30,11 +30,15 @@ type About struct {
 	StartedAt  time.Time
 	Labctl     string // its version
 	Lab        string
+	// Again is the command that plays a run in virtual time again; empty for a measured one.
+	Again string
+	// Simulated are drawn beside what was measured; there may be none.
+	Simulated []Simulated
 }
 
 // visible returns it with every text made visible.
 func (a About) visible() About {
-	for _, text := range []*string{&a.Name, &a.Labctl, &a.Lab} {
+	for _, text := range []*string{&a.Name, &a.Labctl, &a.Lab, &a.Again} {
 		*text = timeline.Visible(*text)
 	}
 	a.Modes = slices.Clone(a.Modes)
@@ -92,7 +96,7 @@ func newPage(f Failover, about About, events []timeline.Event) page {
 		p.Answers = append(p.Answers, newAnswer(g, f))
 	}
 	p.Strip = strip(groups, f)
-	p.Spreads = spreads(f)
+	p.Spreads = spreads(f, about.Simulated)
 	p.Trials = trialParts(f, events)
 	for _, c := range f.Checks {
 		c.Name, c.Hint = timeline.Visible(c.Name), timeline.Visible(c.Hint)
@@ -132,6 +136,10 @@ func facts(f Failover, about About) []fact {
 	if !about.StartedAt.IsZero() {
 		started = about.StartedAt.UTC().Format("2006-01-02 15:04:05 UTC")
 	}
+	start := fmt.Sprintf("%g s", f.PodStartLatencySeconds)
+	if f.Virtual() {
+		started, start = started+", in virtual time", "there are no pods"
+	}
 	return []fact{
 		{"LeaseDuration", f.Timing.LeaseDuration.String(), flag(api.FlagLeaseDuration)},
 		{"RenewDeadline", renew, flag(api.FlagRenewDeadline)},
@@ -142,7 +150,7 @@ func facts(f Failover, about About) []fact {
 		{"operator", operator, ""},
 		{"Lease", lease, ""},
 		{"provider", known(f.Provider), ""},
-		{"pod start latency", fmt.Sprintf("%g s", f.PodStartLatencySeconds), ""},
+		{"pod start latency", start, ""},
 		{"Kubernetes", "not recorded", ""},
 		{"labctl", known(about.Labctl), ""},
 		{"the model was read in", modelSource(), ""},

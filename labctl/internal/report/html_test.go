@@ -48,7 +48,7 @@ func readRun(t testing.TB) (f Failover, about About, events []timeline.Event) {
 	if events, err = timeline.Read(lines); err != nil {
 		t.Fatal(err)
 	}
-	about = About{"run", info.Modes, info.Trials, info.Lanes, info.Seed, info.StartedAt, info.Labctl, info.Lab}
+	about = About{Name: "run", Modes: info.Modes, TrialsEach: info.Trials, Lanes: info.Lanes, Seed: info.Seed, StartedAt: info.StartedAt, Labctl: info.Labctl, Lab: info.Lab}
 	return NewFailover(info.Header, timeline.Trials(events), "/runs/run"), about, events
 }
 
@@ -82,7 +82,8 @@ func write(t testing.TB, f Failover, about About, events []timeline.Event) strin
 
 func aboutSeveral() About {
 	return About{Name: "20261130-120000-failover", Modes: []string{"graceful", "force-delete", "kill"}, TrialsEach: 6, Lanes: 1, Seed: 7,
-		StartedAt: time.Date(2026, 11, 30, 11, 59, 0, 0, time.UTC), Labctl: "v1.2.3", Lab: "lab"}
+		StartedAt: time.Date(2026, 11, 30, 11, 59, 0, 0, time.UTC), Labctl: "v1.2.3", Lab: "lab",
+		Simulated: []Simulated{{Mode: "kill", Class: timeline.Expired, Gaps: []float64{14.1, 15.2, 16.3, 17.4, 18.5, 19.6}, With: "requests of 5ms, seed 1"}}}
 }
 
 func TestHTML(t *testing.T) {

@@ -182,10 +182,13 @@ func commands(f Failover, about About) []command {
 		line += settings(f.Header, about.Lanes)
 	}
 	name := argument(about.Name)
-	again := []command{up, {line, "does the same trials; the same seed gives the same phases, and the rest is chance"},
-		{"labctl report " + name + " --format html --output " + argument(about.Name+".html"), "makes this page again from the recorded events"},
-		{"labctl replay " + name, "shows the events as they happened"}}
-	if f.Election == "guarded" {
+	again := []command{up, {line, "does the same trials; the same seed gives the same phases, and the rest is chance"}}
+	if f.Virtual() {
+		again = []command{{about.Again, "plays the same trial, to the nanosecond"}, {"labctl simulate", "plays ten thousand"}}
+	}
+	again = append(again, command{"labctl report " + name + " --format html --output " + argument(about.Name+".html"), "makes this page again from the recorded events"},
+		command{"labctl replay " + name, "shows the events as they happened"})
+	if f.Election == "guarded" && !f.Virtual() {
 		again[1].Does += ". Which guards were on, and what was done on loss, is not recorded: labctl status tells it of a lab that is up"
 	}
 	return again

@@ -203,15 +203,28 @@ func TestAxis_HasRoundTicksAndKeepsEverythingInside(t *testing.T) {
 // The measured curve ends at 100 % at the longest gap, the predicted one at the end of its range.
 func TestSpreads_OfEnoughTrialsOfOneClass(t *testing.T) {
 	trials := several()
-	figures := spreads(NewFailover(header(), trials, ""))
+	figures := spreads(NewFailover(header(), trials, ""), []Simulated{
+		{Mode: "kill", Class: timeline.Expired, Gaps: []float64{14, 16, 18, 20}, With: "seed 1"}, {Mode: "kill", Class: timeline.Released, Gaps: []float64{1}}})
 	if len(figures) != 1 || !strings.Contains(figures[0].Title, "n = 10") {
 		t.Fatalf("got %d figures", len(figures))
 	}
 	rows := figures[0].Table.Rows
-	if last := strings.Join(rows[len(rows)-1], " "); last != "20.60 s 100 % 100 %" || len(rows) != 10 {
+	if last := strings.Join(rows[len(rows)-1], " "); last != "20.60 s 100 % 100 % 100 %" || len(rows) != 10 {
 		t.Errorf("%d rows, the last one is %q", len(rows), last)
 	}
-	if few := spreads(NewFailover(header(), trials[:6], "")); len(few) != 0 {
+	var keys []string
+	for _, k := range figures[0].Keys {
+		keys = append(keys, k.Class)
+	}
+	if first := strings.Join(rows[0], " "); !slices.Equal(keys, []string{"measured", "expected", "band", "virtual"}) || !strings.HasSuffix(first, "25 %") ||
+		!strings.Contains(figures[0].Desc, "virtual time up to it 25 %") {
+		t.Errorf("got the keys %v, the row %q and the text %q; want virtual time as the third line, in the table and in the text", keys, first, figures[0].Desc)
+	}
+	without := spreads(NewFailover(header(), trials, ""), nil)
+	if len(without) != 1 || !strings.Contains(without[0].Desc, "virtual time up to it not simulated") || len(without[0].Keys) != 3 {
+		t.Errorf("nothing is simulated: got %+v", without)
+	}
+	if few := spreads(NewFailover(header(), trials[:6], ""), nil); len(few) != 0 {
 		t.Errorf("4 gaps are spread: %v", few)
 	}
 }

@@ -60,7 +60,8 @@ func FuzzReport(f *testing.F) {
 		} else {
 			trials[0] = trial
 		}
-		reports(t, NewFailover(header(), trials, before), About{Name: before, Modes: []string{mode}, Labctl: after}, events)
+		reports(t, NewFailover(header(), trials, before), About{Name: before, Modes: []string{mode}, Labctl: after,
+			Simulated: []Simulated{{Mode: mode, Class: timeline.Class(class), Gaps: []float64{t3, t5}, With: why}}}, events)
 	})
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"academy.example/lab/labctl/internal/fault"
@@ -12,9 +13,33 @@ import (
 // enoughToSpread is the least number of gaps of one mode and class whose spread is drawn.
 const enoughToSpread = 5
 
-// spreads draw, for each mode and class with enough trials, how the measured lock gaps are spread, over what the model says.
-func spreads(f Failover) []*figure {
-	var out []*figure
+// Simulated are the lock gaps that the real election gave in virtual time, for one mode and class of a run.
+type Simulated struct {
+	Mode  string
+	Class timeline.Class
+	Gaps  []float64 // in seconds, sorted
+	// With says what they were played with, such as the seed.
+	With string
+}
+
+// Spread is a distribution that a page draws: the measured lock gaps of one mode and class.
+type Spread struct {
+	Mode  string
+	Class timeline.Class
+	group
+}
+
+// Standbys counts the trials with each number of standbys.
+func (s Spread) Standbys() map[int]int {
+	counts := map[int]int{}
+	for _, t := range s.trials {
+		counts[t.Standbys]++
+	}
+	return counts
+}
+
+// Spreads are the modes and classes of a run with enough trials for their distribution.
+func Spreads(f Failover) (out []Spread) {
 	for _, g := range byMode(f.Trials) {
 		for _, class := range []timeline.Class{timeline.Released, timeline.Expired, timeline.SameIdentity, timeline.Stolen, timeline.Deleted} {
 			var own []timeline.Trial
@@ -23,12 +48,25 @@ func spreads(f Failover) []*figure {
 					own = append(own, t)
 				}
 			}
-			if len(own) < enoughToSpread {
-				continue
+			if len(own) >= enoughToSpread {
+				out = append(out, Spread{g.mode, class, group{g.mode, own}})
 			}
-			if fig := spread(fmt.Sprintf("spread-%d", len(out)+1), class, group{g.mode, own}, f.Header); fig != nil {
-				out = append(out, fig)
-			}
+		}
+	}
+	return out
+}
+
+// spreads draw how the measured lock gaps are spread, over what the model says and over virtual time.
+func spreads(f Failover, simulated []Simulated) []*figure {
+	var out []*figure
+	for _, s := range Spreads(f) {
+		i := slices.IndexFunc(simulated, func(v Simulated) bool { return v.Mode == s.Mode && v.Class == s.Class && len(v.Gaps) > 0 })
+		var virtual Simulated
+		if i >= 0 {
+			virtual = simulated[i]
+		}
+		if fig := spread(fmt.Sprintf("spread-%d", len(out)+1), s, f.Header, virtual); fig != nil {
+			out = append(out, fig)
 		}
 	}
 	return out
@@ -72,10 +110,13 @@ func expect(g group, class timeline.Class, h Header) (m mixture, ok bool) {
 	return m, true
 }
 
-func spread(id string, class timeline.Class, g group, h Header) *figure {
-	gaps := collect(g.trials, lockGap)
-	model, modelled := expect(g, class, h)
+func spread(id string, s Spread, h Header, virtual Simulated) *figure {
+	gaps := collect(s.trials, lockGap)
+	model, modelled := expect(s.group, s.Class, h)
 	from, to := gaps[0], gaps[len(gaps)-1]
+	if n := len(virtual.Gaps); n > 0 {
+		from, to = min(from, virtual.Gaps[0]), max(to, virtual.Gaps[n-1])
+	}
 	if modelled {
 		from, to = min(from, model.min), max(to, model.max)
 	}
@@ -83,7 +124,7 @@ func spread(id string, class timeline.Class, g group, h Header) *figure {
 	if !ok {
 		return nil
 	}
-	fig := &figure{ID: id, Height: 244, Title: fmt.Sprintf("%s, class %s: the share of lock gaps up to a length, n = %d", title(g.mode), class, len(gaps))}
+	fig := &figure{ID: id, Height: 244, Title: fmt.Sprintf("%s, class %s: the share of lock gaps up to a length, n = %d", title(s.Mode), s.Class, len(gaps))}
 	const top, height = 12, 208
 	if modelled {
 		fig.rect("band", x, model.min, model.max, top, height)
@@ -94,6 +135,9 @@ func spread(id string, class timeline.Class, g group, h Header) *figure {
 		fig.text("tick", x.left-1, "end", y+4, fmt.Sprintf("%d %%", share))
 	}
 	fig.axis(x, top, top+height)
+	if len(virtual.Gaps) > 0 {
+		fig.curve("virtual", x, top, height, stairs(virtual.Gaps, x)) // below the others: they agree for most of their way
+	}
 	if modelled {
 		const points = 240
 		var expected [][2]float64
@@ -104,9 +148,12 @@ func spread(id string, class timeline.Class, g group, h Header) *figure {
 		fig.curve("expected", x, top, height, expected)
 		fig.Keys = append(fig.Keys, key{"expected", "predicted distribution"}, key{"band", fmt.Sprintf("predicted range, %.1f–%.1f s", model.min, model.max)})
 	}
+	if n := len(virtual.Gaps); n > 0 {
+		fig.Keys = append(fig.Keys, key{"virtual", fmt.Sprintf("the real election in virtual time, n = %d (%s)", n, virtual.With)})
+	}
 	fig.curve("measured", x, top, height, stairs(gaps, x))
 	fig.Keys = append([]key{{"measured", fmt.Sprintf("measured, n = %d", len(gaps))}}, fig.Keys...)
-	quantiles(fig, gaps, model, modelled)
+	quantiles(fig, gaps, model, modelled, virtual)
 	return fig
 }
 
@@ -123,9 +170,17 @@ func stairs(sorted []float64, x axis) [][2]float64 {
 // mostRows bounds the table of a spread: of more gaps, every second, third … is in it.
 const mostRows = 50
 
-// quantiles fills the table: each gap, the share of the measured up to it, and the share that the model expects.
-func quantiles(fig *figure, gaps []float64, model mixture, modelled bool) {
-	fig.Table = table{Head: []string{"lock gap", "measured up to it", "predicted up to it"}}
+// upTo is the share of the sorted values up to v, in words.
+func upTo(sorted []float64, v float64) string {
+	n := sort.Search(len(sorted), func(i int) bool { return sorted[i] > v })
+	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(len(sorted)))
+}
+
+// quantiles fills the table: each gap, the share of the measured up to it, the share that the model expects, and that of
+// virtual time.
+func quantiles(fig *figure, gaps []float64, model mixture, modelled bool, virtual Simulated) {
+	heads := []string{"measured up to it", "predicted up to it", "virtual time up to it"}
+	fig.Table = table{Head: append([]string{"lock gap"}, heads...)}
 	every := (len(gaps) + mostRows - 1) / mostRows
 	if every > 1 {
 		fig.Note = fmt.Sprintf("The table has one in %d of the %d gaps, and the longest.", every, len(gaps))
@@ -135,8 +190,11 @@ func quantiles(fig *figure, gaps []float64, model mixture, modelled bool) {
 		if modelled {
 			expected = fmt.Sprintf("%.0f %%", 100*model.cdf(v))
 		}
-		upTo := sort.Search(len(gaps), func(i int) bool { return gaps[i] > v })
-		return []string{two(v), fmt.Sprintf("%.0f %%", 100*float64(upTo)/float64(len(gaps))), expected}
+		played := "not simulated"
+		if len(virtual.Gaps) > 0 {
+			played = upTo(virtual.Gaps, v)
+		}
+		return []string{two(v), upTo(gaps, v), expected, played}
 	}
 	for i := every - 1; i < len(gaps); i += every {
 		fig.Table.add(row(gaps[i])...)
@@ -144,7 +202,7 @@ func quantiles(fig *figure, gaps []float64, model mixture, modelled bool) {
 	if len(gaps)%every != 0 {
 		fig.Table.add(row(gaps[len(gaps)-1])...)
 	}
-	tells := table{Head: []string{"", "measured up to it", "predicted up to it"}}
+	tells := table{Head: append([]string{""}, heads...)}
 	for _, q := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		tells.add(row(gaps[int(q*float64(len(gaps)-1))])...)
 	}

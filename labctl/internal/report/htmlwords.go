@@ -23,6 +23,7 @@ func glossary() []word {
 		{"same-identity", "a restarted container took its own Lease back, and no transition tells of it"},
 		{"stolen, deleted, unknown", "taken while it was valid and not released; taken after the object was deleted; not seen. A trial of class unknown is never averaged in"},
 		{"transition", "the Lease gets a holder other than the one recorded: leaseTransitions + 1"},
+		{"virtual time", "the same election, client-go's code and a Lease in memory, where nobody waits for a clock: a thousand failovers in a fraction of a second"},
 		{"trial, run", "one fault and what followed; the trials of one command"},
 		{"phase", "a random wait before each fault, so that it meets any part of the cycle"},
 		{"lane", "one of several sets of replicas, each with a Lease, that are measured side by side"},

@@ -36,6 +36,12 @@ type Header struct {
 	PodStartLatencySeconds float64 `json:"podStartLatencySeconds"`
 }
 
+// ProviderSimulated is the provider of a run in virtual time: no cluster, no pods, and no replacement of a leader that is gone.
+const ProviderSimulated = "simulated"
+
+// Virtual reports whether the run was played in virtual time.
+func (h Header) Virtual() bool { return h.Provider == ProviderSimulated }
+
 // Setting is a word of the operator's settings; the empty one, null in JSON, is not known.
 type Setting string
 
@@ -113,8 +119,8 @@ func ReplacementStart(podStartLatency time.Duration) time.Duration {
 func (h Header) Input(m fault.Mode, standbys int) gap.Input {
 	replacement := h.ReplacementStart()
 	d, _ := fault.Describe(m)
-	if d.Silences || d.LosesLease() || d.Kind == fault.OfServer {
-		replacement = 0 // its pod stays
+	if d.Silences || d.LosesLease() || d.Kind == fault.OfServer || h.Virtual() {
+		replacement = 0 // its pod stays, or there are none
 	}
 	if d.Kind == fault.OfReplicas {
 		standbys = max(1, standbys) // a new replica is ready before an old one is told to end

@@ -221,6 +221,9 @@ func subject(h Header) string {
 	if h.Foreign {
 		return fmt.Sprintf("%s on %s, Lease %s; what needs the lab operator's logs is not seen", h.Operator, h.Provider, h.Lease)
 	}
+	if h.Virtual() {
+		return fmt.Sprintf("client-go's election in virtual time, simulated: no cluster, no pods. Election %s, ReleaseOnCancel %s", h.Election, yes(h.ReleaseOnCancel))
+	}
 	return fmt.Sprintf("academy-operator on %s, election %s, identity %s, ReleaseOnCancel %s", h.Provider, h.Election, h.Identity, yes(h.ReleaseOnCancel))
 }
 
@@ -293,7 +296,7 @@ func plusMinus(uncertainty *float64) string {
 	if uncertainty == nil {
 		return ""
 	}
-	return fmt.Sprintf(" ± %.2f", math.Ceil(*uncertainty*100-1e-9)/100)
+	return fmt.Sprintf(" ± %.2f", math.Ceil(*uncertainty*100-1e-9)/100+0) // + 0: no negative zero
 }
 
 func seconds(v *float64) string {

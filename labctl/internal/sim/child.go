@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"academy.example/lab/labctl/internal/timeline"
 )
 
 // Batch is one scenario, played N times with seeds from Seed on.
@@ -16,6 +18,8 @@ type Batch struct {
 	Scenario Scenario `json:"scenario"`
 	N        int      `json:"n"`
 	Seed     uint64   `json:"seed"`
+	// Record is the fault, in the words of a run's timeline, if the results are to have one; its pods are filled in.
+	Record *timeline.Fault `json:"record,omitempty"`
 }
 
 // childVariable marks the process that Simulate starts.
@@ -79,7 +83,7 @@ func Child() {
 	play := func(t *testing.T) {
 		results := make([][]Result, len(batches))
 		for i, b := range batches {
-			results[i] = Run(t, b.Scenario, b.N, b.Seed)
+			results[i] = run(t, b)
 		}
 		out := os.NewFile(resultsFile, "results")
 		if err := json.NewEncoder(out).Encode(results); err != nil {

@@ -17,6 +17,7 @@ var errRefused = errors.New("connection refused")
 type link struct {
 	next     client.LeasesGetter
 	process  *process
+	tape     *tape
 	identity string
 	latency  time.Duration // there and back
 	timeout  time.Duration // of the client; 0: none
@@ -73,17 +74,17 @@ type leases struct {
 }
 
 func (l *leases) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
-	return l.link.do(ctx, func() (*coordinationv1.Lease, error) { return l.next.Get(ctx, name, o) })
+	return l.link.do(ctx, "get", func() (*coordinationv1.Lease, error) { return l.next.Get(ctx, name, o) })
 }
 
 func (l *leases) Create(ctx context.Context, lease *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
 	sent := l.link.written(lease)
-	return l.link.do(ctx, func() (*coordinationv1.Lease, error) { return l.next.Create(context.WithoutCancel(ctx), sent, o) })
+	return l.link.do(ctx, "create", func() (*coordinationv1.Lease, error) { return l.next.Create(context.WithoutCancel(ctx), sent, o) })
 }
 
 func (l *leases) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	sent := l.link.written(lease)
-	return l.link.do(ctx, func() (*coordinationv1.Lease, error) { return l.next.Update(context.WithoutCancel(ctx), sent, o) })
+	return l.link.do(ctx, "update", func() (*coordinationv1.Lease, error) { return l.next.Update(context.WithoutCancel(ctx), sent, o) })
 }
 
 func (l *link) written(lease *coordinationv1.Lease) *coordinationv1.Lease {
@@ -95,7 +96,7 @@ func (l *link) written(lease *coordinationv1.Lease) *coordinationv1.Lease {
 }
 
 // do sends one request. What is dropped is sent again, as TCP does, until it gets through or the caller gives up.
-func (l *link) do(ctx context.Context, request func() (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
+func (l *link) do(ctx context.Context, verb string, request func() (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
 	if l.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, l.timeout)
@@ -105,6 +106,10 @@ func (l *link) do(ctx context.Context, request func() (*coordinationv1.Lease, er
 		return nil, err
 	}
 	lease, err := request()
+	l.tape.request(verb, l.identity, err)
+	if err == nil && verb != "get" {
+		l.tape.lease(lease)
+	}
 	if lost := l.hop(ctx, l.latency-l.latency/2+l.now().late, func(n network) bool { return n.responses }); lost != nil {
 		return nil, lost // committed or not, the candidate can't know
 	}

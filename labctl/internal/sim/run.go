@@ -13,10 +13,15 @@ import (
 // seeded (GODEBUG=randseednop=0), if GOMAXPROCS is 1, and if nothing else draws at the same time.
 func Run(t *testing.T, s Scenario, n int, seed uint64) []Result {
 	t.Helper()
-	results := make([]Result, n)
+	return run(t, Batch{Scenario: s, N: n, Seed: seed})
+}
+
+func run(t *testing.T, b Batch) []Result {
+	t.Helper()
+	results := make([]Result, b.N)
 	for i := range results {
-		rand.Seed(int64(seed) + int64(i)) //nolint:staticcheck // client-go draws its jitter from the global source
-		synctest.Test(t, func(*testing.T) { results[i] = newWorld(s, seed+uint64(i)).play() })
+		rand.Seed(int64(b.Seed) + int64(i)) //nolint:staticcheck // client-go draws its jitter from the global source
+		synctest.Test(t, func(*testing.T) { results[i] = newWorld(b.Scenario, b.Seed+uint64(i)).play(b.Record) })
 	}
 	return results
 }

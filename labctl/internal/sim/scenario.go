@@ -9,6 +9,7 @@ package sim
 import (
 	"time"
 
+	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 )
 
@@ -21,6 +22,8 @@ type Scenario struct {
 	// ClientTimeout bounds each request of the plain election, as a client made with a time-out does; 0: none.
 	ClientTimeout time.Duration `json:"clientTimeout"`
 	Standbys      int           `json:"standbys"`
+	// Replacement is when a newcomer starts, after the fault; 0: none does.
+	Replacement time.Duration `json:"replacement"`
 	// Latency of a request, there and back.
 	Latency time.Duration `json:"latency"`
 	Fault   Fault         `json:"fault"`
@@ -84,4 +87,9 @@ type Result struct {
 	Wiped bool `json:"wiped"`
 	// Transitions of the Lease at the end.
 	Transitions int `json:"transitions"`
+	// LockGap is from the fault, or from the release if Released, until the Lease had another holder.
+	LockGap  time.Duration `json:"lockGap"`
+	Released bool          `json:"released"`
+	// Events are the trial as a run's timeline, if it was recorded.
+	Events []timeline.Event `json:"events,omitempty"`
 }

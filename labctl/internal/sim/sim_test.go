@@ -258,29 +258,6 @@ func TestDrift_TheToleratedRatioOfClocks(t *testing.T) {
 	}
 }
 
-func TestGaps_AreThoseOfTheModel(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		kind                 Kind
-		mean, deviation      float64
-		shortest, longestGap float64
-	}{{Kill, 17.38, 1.58, 13, 23.83}, {Stop, 1.69, 1.04, 0, 4.43}} {
-		for _, election := range api.Elections() {
-			const n = 500
-			results := Run(t, base(election, func(s *Scenario) { s.Fault = Fault{Kind: c.kind} }), n, 1)
-			got := sum(results)
-			if math.Abs(got.meanGap-c.mean) > 4*c.deviation/math.Sqrt(n) || got.tookOver != n || got.overlaps != 0 {
-				t.Errorf("%s, %s: got a mean of %.2f s in %d takeovers and %d overlaps, want %.2f s", election, c.kind, got.meanGap, got.tookOver, got.overlaps, c.mean)
-			}
-			for _, r := range results {
-				if s := r.Gap.Seconds(); s < c.shortest || s > c.longestGap {
-					t.Errorf("%s, %s: got a gap of %.2f s, want %g to %g", election, c.kind, s, c.shortest, c.longestGap)
-				}
-			}
-		}
-	}
-}
-
 func TestRun_OneSeedGivesIdenticalResults(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, election := range api.Elections() {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"academy.example/lab/operator/api"
 )
 
 // object is what leaders work on: it knows its version, and the highest fencing token that was stamped on it.
@@ -119,15 +121,25 @@ func (r *record) last(name string) time.Time {
 }
 
 // work is a leader's work: it stamps the object, works without a pause until its context ends, and looks at the context when
-// it wakes up. A freeze always meets it between its last look and the write that follows.
+// it wakes up. A freeze always meets it between its last look and the write that follows. On a tape its ticks are told.
 func (c *candidate) work(ctx context.Context, token int64) {
 	w := c.world
 	w.record.begin(c.name)
 	version, _ := w.object.read()
 	w.object.write(token, version, w.Guards.Fence)
 	w.began <- c
+	var ticks <-chan time.Time
+	if w.tape != nil {
+		ticker := time.NewTicker(api.WorkTick)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	c.tick(token, false)
 	for {
 		select {
+		case <-ticks:
+			_, highest := w.object.read()
+			c.tick(token, w.Guards.Fence && highest > token)
 		case <-ctx.Done():
 			w.record.end(c.name)
 			return
@@ -144,11 +156,19 @@ func (c *candidate) work(ctx context.Context, token int64) {
 	}
 }
 
+// tick tells one tick of the work.
+func (c *candidate) tick(token int64, refused bool) {
+	c.ticks++
+	c.log.Info(api.MessageReconcile, api.KeySequence, c.ticks, api.KeyTransition, token)
+	c.world.tape.work(c, token, c.ticks, refused)
+}
+
 // late is the write that was on its way when the process froze.
 func (c *candidate) late(token int64, version int) {
 	w := c.world
 	succeeded := !w.record.successor(c.name, time.Time{}).IsZero()
 	written := w.object.write(token, version, w.Guards.Fence)
+	w.tape.work(c, token, c.ticks, !written)
 	switch {
 	case !succeeded:
 	case written:

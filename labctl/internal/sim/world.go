@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
+	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 	"academy.example/lab/operator/lease/election"
 	"academy.example/lab/operator/lease/election/electiontest"
 )
 
-const namespace, name, first, thief = api.DefaultNamespace, api.DefaultName, "leader", "thief"
+const namespace, name, first, thief = api.DefaultNamespace, api.DefaultName, "candidate-1", "thief"
 
 // world is one trial.
 type world struct {
@@ -27,6 +29,7 @@ type world struct {
 	record record
 	began  chan *candidate // each that begins to work
 	all    []*candidate
+	tape   *tape // nil: nothing is recorded
 
 	stale, refused int // writes of the leader; only its own work counts them
 }
@@ -35,7 +38,11 @@ type world struct {
 type candidate struct {
 	world   *world
 	name    string
+	number  int // from 1, in the order of the starts
 	link    *link
+	log     *slog.Logger
+	ticks   int64       // of its work
+	silent  atomic.Bool // its process is gone: whatever its goroutines still say is not heard
 	process *process
 	stop    context.CancelFunc
 	ended   chan struct{} // closed when its election has returned
@@ -49,21 +56,32 @@ func newWorld(s Scenario, seed uint64) *world {
 	}
 }
 
-// play runs the trial from the first leader to the end of everything, inside a bubble of virtual time.
-func (w *world) play() Result {
+// play runs the trial from the first leader to the end of everything, inside a bubble of virtual time. What is recorded of it
+// is of a fault with the given words; nil records nothing.
+func (w *world) play(record *timeline.Fault) Result {
+	if record != nil {
+		w.tape = newTape()
+	}
 	time.Sleep(w.below(time.Second)) // the Lease keeps whole seconds of what the electors compare
 	leader := w.start(first, w.leaderTiming())
 	<-w.began
 	for i := range w.Standbys {
 		time.Sleep(w.below(w.Timing.RetryPeriod))
-		w.start(fmt.Sprintf("standby-%d", i), w.Timing)
+		w.start(fmt.Sprintf("candidate-%d", i+2), w.Timing)
 	}
 	// Two longest poll pauses, so that each standby knows the Lease; then any moment of the cycle.
-	time.Sleep(2*22*w.Timing.RetryPeriod/10 + w.below(3*w.Timing.RetryPeriod))
+	phase := w.below(3 * w.Timing.RetryPeriod)
+	time.Sleep(2*22*w.Timing.RetryPeriod/10 + phase)
 	at := time.Now()
+	if record != nil {
+		w.tape.number(1)
+		w.tape.add(timeline.Event{Kind: timeline.FaultIssued, Fault: issued(*record, leader, w.all, phase, w.Timing)})
+	}
 	healed := w.strike(leader)
+	w.tape.add(timeline.Event{Kind: timeline.FaultAccepted})
 	w.settle(leader, healed)
 	result := w.result(leader, at)
+	result.Events = w.tape.end()
 	for _, c := range w.all {
 		c.link.set(network{refuse: true}) // whatever they would still send
 		c.stop()
@@ -95,31 +113,46 @@ func (w *world) leaderTiming() api.Timing {
 
 // start runs one candidate.
 func (w *world) start(identity string, timing api.Timing) *candidate {
-	c := &candidate{world: w, name: identity, process: newProcess(), ended: make(chan struct{})}
-	c.link = &link{next: w.store.Client(), process: c.process, identity: identity, latency: w.Latency, timeout: w.ClientTimeout}
+	c := &candidate{world: w, name: identity, number: len(w.all) + 1, process: newProcess(), ended: make(chan struct{})}
+	c.link = &link{next: w.store.Client(), process: c.process, identity: identity, latency: w.Latency, timeout: w.ClientTimeout, tape: w.tape}
+	c.log = w.tape.logger(c)
 	if timing != w.Timing {
 		c.link.seconds = int32(w.Timing.LeaseDuration / time.Second)
 	}
-	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
+	ctx, cancel := context.WithCancel(w.narrated(c))
 	ctx = processContext{ctx, c.process, timing.RenewDeadline, cancel}
 	c.stop = cancel
 	w.all = append(w.all, c)
 	config := election.Config{Namespace: namespace, Name: name, Identity: identity, Timing: timing, ReleaseOnCancel: w.ReleaseOnCancel}
-	log := slog.New(slog.DiscardHandler)
+	w.tape.began(c)
+	c.log.Info(api.MessageStarted)
 	go func() {
 		defer close(c.ended)
+		code := api.ExitLost
+		defer func() { w.tape.gone(c, code) }()
 		if w.Election == api.ElectionPlain {
-			election.Plain{Config: config, Client: c.link, Log: log, Exit: func(int) {}, Work: func(ctx context.Context) { c.work(ctx, c.readToken()) }}.Run(ctx)
+			election.Plain{Config: config, Client: c.link, Log: c.log, Exit: func(c int) { code = c }, Work: func(ctx context.Context) { c.work(ctx, c.readToken()) }}.Run(ctx)
 			return
 		}
-		guarded := election.Guarded{Config: config, Guards: w.Guards, Client: c.link, Log: log, AfterFunc: c.process.afterFunc}
+		guarded := election.Guarded{Config: config, Guards: w.Guards, Client: c.link, Log: c.log, AfterFunc: c.process.afterFunc}
 		_ = election.WithLease(ctx, guarded, election.Controller{Name: "work", Run: func(ctx context.Context) error {
 			number, _ := election.Token(ctx)
 			c.work(ctx, number)
 			return nil
 		}}) // it has no other answer than that it ended
+		if ctx.Err() != nil {
+			code = api.ExitStopped
+		}
 	}()
 	return c
+}
+
+// narrated is the context in which client-go speaks to the tape, if there is one.
+func (w *world) narrated(c *candidate) context.Context {
+	if w.tape == nil {
+		return klog.NewContext(context.Background(), logr.Discard())
+	}
+	return election.Narrate(context.Background(), c.log)
 }
 
 // readToken is what the plain election's work does: it reads the number in the Lease.
@@ -136,13 +169,18 @@ func (w *world) strike(leader *candidate) (healed <-chan struct{}) {
 			close(done)
 			return
 		}
-		time.AfterFunc(d, func() { heal(); close(done) })
+		time.AfterFunc(d, func() {
+			w.tape.add(timeline.Event{Kind: timeline.FaultEnded, Note: fmt.Sprintf("the %s is over", f.Kind)})
+			heal()
+			close(done)
+		})
 	}
 	switch f.Kind {
 	case Stop:
 		leader.stop()
 		after(0, nil)
 	case Kill:
+		w.tape.gone(leader, exitKilled)
 		leader.link.set(network{refuse: true})
 		leader.stop()
 		after(0, nil)
@@ -175,11 +213,17 @@ func (w *world) rewrite(holder string) {
 
 // settle waits until the leader has ended and another works, or until nothing more is to be expected.
 func (w *world) settle(leader *candidate, healed <-chan struct{}) {
-	limit := time.After(w.Fault.For + 2*w.Timing.LeaseDuration + 5*w.Timing.RetryPeriod)
+	limit := time.After(w.Fault.For + 2*w.Timing.LeaseDuration + 5*w.Timing.RetryPeriod + w.Replacement)
+	var replace <-chan time.Time
+	if w.Replacement > 0 {
+		replace = time.After(w.Replacement)
+	}
 	var began <-chan *candidate = w.began
 	ended := (<-chan struct{})(leader.ended)
 	for began != nil || ended != nil || healed != nil {
 		select {
+		case <-replace:
+			w.start("replacement", w.Timing)
 		case <-began:
 			began = nil
 		case <-ended:
@@ -200,8 +244,17 @@ func (w *world) result(leader *candidate, at time.Time) Result {
 		r.TookOver, r.Gap, r.Margin = true, successor.Sub(at), successor.Sub(last)
 	}
 	holder := ""
-	var renewed time.Time
+	var renewed, taken time.Time
+	free := at
 	for _, write := range w.store.Writes() {
+		switch {
+		case write.At.Before(at) || !taken.IsZero():
+		case write.Holder == "" && !write.Removed:
+			free, r.Released = write.At, true
+		case write.Holder != "" && write.Holder != leader.name && write.Holder != thief:
+			taken = write.At
+			r.LockGap = taken.Sub(free)
+		}
 		r.Wiped = r.Wiped || write.Holder == "" && !write.Removed && holder != first && holder != "" && holder != thief
 		if write.Holder == leader.name {
 			renewed = write.At

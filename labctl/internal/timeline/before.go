@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"slices"
-	"time"
 
 	"academy.example/lab/operator/api"
 )
@@ -36,7 +35,7 @@ func (m *measurer) findBefore() {
 		case e.Kind == PodGone && e.Pod != nil && e.Pod.UID == m.fault.UID:
 			m.doomed = true
 		case e.Kind == LogLine && e.Log != nil && e.Log.UID == m.fault.UID && e.Log.Message == api.MessageReconcile:
-			m.oldLogs, m.oldLogHole = []time.Time{m.logTime(e)}, false
+			m.oldLogs, m.oldLogHole = []float64{m.logTime(e)}, false
 		case e.Kind == LogHole && e.Log != nil && e.Log.UID == m.fault.UID:
 			m.oldLogHole = true
 		case e.Kind == LogLine && e.Log != nil && e.Log.UID == m.fault.UID && e.Log.Message == api.MessageWriteRefused:

@@ -6,11 +6,14 @@ import (
 	"academy.example/lab/operator/api"
 )
 
+// VoidNoHolder is what a trial says in which nobody was seen to take the Lease, though nothing else disturbed it.
+const VoidNoHolder = "no new holder was seen"
+
 // conclude looks for what spoils the trial, names the class and the winner, and subtracts.
 func (m *measurer) conclude() {
 	m.disturbed()
 	if m.takeover == nil {
-		m.void("no new holder was seen")
+		m.void(VoidNoHolder)
 	}
 	if m.out.Void != "" {
 		return
@@ -122,7 +125,7 @@ func (m *measurer) overlap() *float64 {
 	if begun, ok := m.workLogs[m.takeover.Holder]; ok {
 		var instants []float64
 		for _, at := range m.oldLogs {
-			instants = append(instants, at.Sub(begun).Seconds())
+			instants = append(instants, at-begun)
 		}
 		longest = acting(instants)
 	}

@@ -151,6 +151,7 @@ const (
 	Theft    FaultKind = "theft"    // Thief is written into the Lease, and does not renew: T3 is when that was seen
 	Deletion FaultKind = "deletion" // the Lease object is removed: T3 is when that was seen
 	Outage   FaultKind = "outage"   // the API server answers nobody until fault-ended, which is T3
+	Latency  FaultKind = "latency"  // the API server's answers reach the holder late: what it wrote meanwhile counts
 )
 
 // Fault is what was done, to whom, and what was known just before.

@@ -37,6 +37,7 @@ type hand struct {
 	deleted  float64 // when the object was seen to be gone
 	away     float64 // when the API server last was told to be silent
 	refused  int     // status of the holder's last write, if that was refused
+	answers  answers // to the holder
 	exits    map[string]Event
 	started  map[string]bool // pods whose process was started again
 	stranger bool            // the holder is none of the replicas
@@ -75,8 +76,13 @@ func (h *hand) on(e Event) {
 		h.deleted = e.Seconds
 	case e.Kind == ServerAway:
 		h.away = e.Seconds
-	case e.Kind == LeaseRequest && e.Request != nil && e.Request.Verb == "update" && e.Request.Pod == h.m.podOf(h.holder):
-		h.refused = e.Request.Code
+	case e.Kind == LeaseRequest && e.Request != nil && e.Request.Pod == h.m.podOf(h.holder):
+		if e.Request.Verb == "update" {
+			h.refused = e.Request.Code
+		}
+		h.answers.given(e, h.renewed)
+	case e.Kind == LogLine && e.Log != nil && e.Log.Pod == h.m.podOf(h.holder):
+		h.answers.missed(*e.Log)
 	case e.Kind == ProcessGone && e.Process != nil:
 		h.exits[e.Process.Pod] = e
 	case e.Kind == ProcessUp && e.Process != nil:
@@ -104,7 +110,7 @@ func (h *hand) lease(e Event) {
 func (h *hand) took(e Event, pod string) {
 	cause, evidence := h.why(e, pod)
 	h.out = append(h.out, HandOver{AtSeconds: round(e.Seconds - h.m.t0), From: h.holder, To: e.Lease.Holder, Cause: cause, Evidence: evidence})
-	h.holder, h.released, h.deleted, h.refused = e.Lease.Holder, 0, 0, 0
+	h.holder, h.released, h.deleted, h.refused, h.answers = e.Lease.Holder, 0, 0, 0, answers{}
 	next := h.m.podOf(h.holder)
 	h.stranger = next != h.m.fault.Pod && !slices.Contains(h.m.fault.Standbys, next) && !h.m.made[next]
 	delete(h.exits, next)
@@ -130,6 +136,8 @@ func (h *hand) why(e Event, pod string) (Cause, string) {
 		return BySteal, fmt.Sprintf("the record was valid, renewed %.2f s before, and nobody had released it", silent)
 	case h.away > h.renewed:
 		return BySlowAPI, fmt.Sprintf("the API server did not answer, and nobody could renew for %.1f s", silent)
+	case h.answers.late():
+		return BySlowAPI, h.answers.evidence(h.m.t0, silent)
 	case h.refused == 422 || h.refused == 403:
 		return BySilence, fmt.Sprintf("the holder's writes were refused with %d, and it did not renew for %.1f s", h.refused, silent)
 	case ended && exit.Seconds-h.renewed > missed*h.m.fault.RetryPeriodSeconds && h.m.fault.RetryPeriodSeconds > 0:

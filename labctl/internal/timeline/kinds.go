@@ -94,7 +94,7 @@ func (m *measurer) workedOn() *float64 {
 	}
 	on := 0.0
 	for _, at := range m.oldLogs {
-		on = max(on, at.Sub(m.out.WallT0).Seconds()-(m.robbed-m.t0))
+		on = max(on, at-m.robbed)
 	}
 	on = round(on)
 	return &on

@@ -48,7 +48,7 @@ const mostErrors = 20
 func Measure(events []Event, trial int) Trial {
 	m := measurer{events: events, trial: trial, out: Trial{Class: Unknown, InstantsSeconds: map[string]float64{},
 		Sources: map[string]Source{}, LagsSeconds: map[string]float64{}}, seen: map[string]sighting{}, hostnames: map[string]string{},
-		leads: map[string]sighting{}, works: map[string]sighting{}, workLogs: map[string]time.Time{}, made: map[string]bool{}, polled: map[string]float64{}, unwritten: map[string]bool{}}
+		leads: map[string]sighting{}, works: map[string]sighting{}, workLogs: map[string]float64{}, made: map[string]bool{}, polled: map[string]float64{}, unwritten: map[string]bool{}}
 	if !m.findFault() {
 		m.out.Void = "no fault was issued"
 		return m.out
@@ -71,6 +71,7 @@ type measurer struct {
 	t0        float64
 	fault     Fault
 	before    *Lease    // the record just before the fault; nil if there was none
+	leaseAt   float64   // arrival of the last write of the Lease, by anybody
 	lastRenew float64   // arrival of the holder's last write, in run seconds
 	written   time.Time // renewTime of the last write
 	lags      []float64 // arrival − renewTime of the renewals before the fault
@@ -87,20 +88,20 @@ type measurer struct {
 	robbed    float64 // when the Lease was seen stolen or deleted, in run seconds
 	takeover  *Lease
 	takeoverT float64
-	hostnames map[string]string    // hostname → pod, where they differ
-	made      map[string]bool      // pods first seen after the fault
-	leads     map[string]sighting  // identity → its "started leading"
-	works     map[string]sighting  // identity → its first work
-	workLogs  map[string]time.Time // identity → log time of its first reconcile
-	polled    map[string]float64   // standby UID → arrival of its last poll
-	unwritten map[string]bool      // identities whose writes were refused or failed
+	hostnames map[string]string   // hostname → pod, where they differ
+	made      map[string]bool     // pods first seen after the fault
+	leads     map[string]sighting // identity → its "started leading"
+	works     map[string]sighting // identity → its first work
+	workLogs  map[string]float64  // identity → when it logged its first reconcile, in run seconds
+	polled    map[string]float64  // standby UID → arrival of its last poll
+	unwritten map[string]bool     // identities whose writes were refused or failed
 	requests  []request
 	still     string // why a standby is taken to have stood still
 	holes     []Event
 
 	late       *Event      // the first write in the old holder's name after its process was gone
 	renewals   []time.Time // of the holder before the fault, as it wrote them
-	oldLogs    []time.Time // the old leader's reconciles, by its own clock: the last before the fault, and those after it
+	oldLogs    []float64   // the old leader's reconciles in run seconds: the last before the fault, and those after it
 	oldWrites  []float64   // arrivals of the old leader's writes after the fault
 	oldLogEnds bool        // its log was read to the end
 	oldLogHole bool
@@ -256,7 +257,14 @@ func (m *measurer) deployed(e Event) {
 }
 
 func (m *measurer) lease(e Event) {
-	if e.Lease == nil || m.takeover != nil {
+	if e.Lease == nil {
+		return
+	}
+	if e.Seconds < m.leaseAt { // they come on one stream
+		m.void("the record has the writes of the Lease out of their order")
+	}
+	m.leaseAt = e.Seconds
+	if m.takeover != nil {
 		return
 	}
 	defer func() { m.written = e.Lease.RenewTime }()
@@ -286,6 +294,7 @@ func (m *measurer) foreign(e Event) {
 		m.void("leaseDurationSeconds was changed to %d during the trial", e.Lease.LeaseDurationSeconds)
 	}
 	gone, ok := m.seen[T3]
+	ok = ok && m.fault.Kind != Latency // its renewals are still written
 	late := ok && e.Seconds > gone.at+lateSeconds
 	if ok && m.fault.SharedClock && !e.Lease.RenewTime.IsZero() {
 		late = late || m.sight(e, SourceLease, e.Lease.RenewTime).own > gone.own+clockGrain
@@ -352,13 +361,10 @@ func (m *measurer) log(e Event) {
 	}
 }
 
-// logTime is a line's own time where the replicas' clocks are one, and its arrival where they may not be.
-func (m *measurer) logTime(e Event) time.Time {
-	if m.fault.SharedClock {
-		return e.Log.Time
-	}
-	return e.Wall
-}
+// logTime is when a line was written, on the run's clock, where the replicas' clocks are one, and its arrival where they may
+// not be. Two readings of a wall clock are compared that are milliseconds apart, so that one that was set changes nothing; a
+// line that was on its way then can't have been written after it arrived.
+func (m *measurer) logTime(e Event) float64 { return m.sight(e, SourceLog, e.Log.Time).own }
 
 func (m *measurer) oldLine(e Event) {
 	switch {

@@ -92,6 +92,28 @@ func TestMeasure_ASteppedWallClockChangesNothing(t *testing.T) {
 	}
 }
 
+// An overlap is seen by the two leaders' logs, also if the wall clock is set back between them.
+func TestMeasure_ASteppedWallClockHidesNoOverlap(t *testing.T) {
+	for _, step := range []time.Duration{0, -10 * time.Second, time.Hour} {
+		s := steady().fault(9, "freeze").lease(24, "other", 4).log(24.1, "other", api.MessageReconcile)
+		for i := range 6 {
+			s.log(26+float64(i)*0.1, "old", api.MessageReconcile)
+		}
+		s.end(26.6)
+		for i := range s.events {
+			if e := &s.events[i]; e.Seconds > 25 {
+				e.Wall = e.Wall.Add(step)
+				if e.Log != nil {
+					e.Log.Time = e.Log.Time.Add(step)
+				}
+			}
+		}
+		if got := Measure(s.events, 1); got.OverlapSeconds == nil || *got.OverlapSeconds < 0.49 || *got.OverlapSeconds > 0.51 {
+			t.Errorf("set by %s: got %+v, want an overlap of 0.5 s", step, got)
+		}
+	}
+}
+
 func TestPodOf(t *testing.T) {
 	for identity, want := range map[string]string{"pod-a": "pod-a", "pod-a_1b2c": "pod-a", "": ""} {
 		if got := PodOf(identity); got != want {

@@ -73,6 +73,20 @@ func (e Event) Visible() Event {
 	return e
 }
 
+// Hide returns the event with hide applied to the texts that errors and replicas wrote: notes and log lines. A log line that
+// had to be changed is a copy.
+func (e Event) Hide(hide func(string) string) Event {
+	e.Note = hide(e.Note)
+	if e.Log != nil {
+		if message, raw := hide(e.Log.Message), hide(e.Log.Raw); message != e.Log.Message || raw != e.Log.Raw {
+			changed := *e.Log
+			changed.Message, changed.Raw = message, raw
+			e.Log = &changed
+		}
+	}
+	return e
+}
+
 // Visible returns the trial with every text of it made visible.
 func (t Trial) Visible() Trial {
 	class, winner := string(t.Class), string(t.Winner)

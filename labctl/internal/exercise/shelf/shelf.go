@@ -14,8 +14,8 @@ import (
 	"academy.example/lab/labctl/internal/lab"
 )
 
-// Runs returns the runs in a folder that were made in the named lab (any, if it is empty) and did not begin before since, the
-// oldest first. What can't be read is skipped, with an error for each.
+// Runs returns the measured runs in a folder that were made in the named lab (any, if it is empty) and did not begin before
+// since, the oldest first. What can't be read is skipped, with an error for each.
 func Runs(dir, name string, since time.Time) (runs []recorded.Run, skipped []error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +34,7 @@ func Runs(dir, name string, since time.Time) (runs []recorded.Run, skipped []err
 			skipped = append(skipped, err)
 			continue
 		}
-		if name != "" && info.Lab != name || info.StartedAt.Before(since) {
+		if name != "" && info.Lab != name || info.Virtual() || info.StartedAt.Before(since) {
 			continue
 		}
 		r, err := Run(path)
@@ -48,11 +48,15 @@ func Runs(dir, name string, since time.Time) (runs []recorded.Run, skipped []err
 	return runs, skipped
 }
 
-// Run reads one run's folder and measures its trials again.
+// Run reads one run's folder and measures its trials again. A run in virtual time is an error: it is evidence of nothing that
+// was done.
 func Run(path string) (recorded.Run, error) {
 	record, err := lab.ReadRecord(path)
 	if err != nil {
 		return recorded.Run{}, err
+	}
+	if record.Info.Virtual() {
+		return recorded.Run{}, fmt.Errorf("run %s was simulated, and not measured", filepath.Base(path))
 	}
 	r := recorded.Run{Name: filepath.Base(path), Lab: record.Info.Lab, StartedAt: record.Info.StartedAt, Failover: record.Report()}
 	if r.Edited, err = record.Contradictions(r.Trials); err != nil {

@@ -36,14 +36,19 @@ func (p Provider) Down(ctx context.Context, lab string, say func(string)) (found
 		release()
 		where.home.Leave()
 	}()
+	sockets := socketDirs(where)
 	if err := stop(ctx, where); err != nil {
 		return true, err
 	}
-	for _, dir := range []string{where.state, where.sockets} {
+	for _, dir := range append(sockets, where.state) {
 		if home.Absent(dir) {
 			continue
 		}
-		if err := home.Keepable(dir); err != nil {
+		err := home.Keepable(dir)
+		if errors.Is(err, home.ErrOthers) && dir != where.state {
+			continue // it has the name of this lab's, and is none of it
+		}
+		if err != nil {
 			return true, fmt.Errorf("remove lab %s: %w", lab, err)
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -51,6 +56,17 @@ func (p Provider) Down(ctx context.Context, lab string, say func(string)) (found
 		}
 	}
 	return true, nil
+}
+
+// socketDirs are the folders of a lab's sockets: where they are now looked for and, if the lab was made with another
+// XDG_RUNTIME_DIR, where they are.
+func socketDirs(where paths) []string {
+	dirs := []string{where.sockets}
+	r, err := readRecord(where)
+	if dir := filepath.Dir(r.NodeSocket); err == nil && dir != where.sockets && filepath.Base(dir) == filepath.Base(where.sockets) {
+		dirs = append(dirs, dir)
+	}
+	return dirs
 }
 
 // stop ends the supervisor, which ends its children and the pods, and waits for all of them. The supervisor holds a lock

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,7 +45,7 @@ var (
 	_ provider.ProcessWatcher = Provider{}
 	_ provider.Auditor        = Provider{}
 	_ provider.NodeProber     = Provider{}
-	_ provider.Silencer       = Provider{}
+	_ provider.Slower         = Provider{}
 	_ provider.ServerStopper  = Provider{}
 )
 
@@ -92,6 +93,7 @@ type record struct {
 	AuditLog               string  `json:"auditLog"`
 	PodStartLatencySeconds float64 `json:"podStartLatencySeconds"`
 	Kubernetes             string  `json:"kubernetes"`
+	Version                string  `json:"version"` // of academy-cluster
 	Children               map[string]struct {
 		PID int `json:"pid"`
 	} `json:"children"`
@@ -220,10 +222,17 @@ func (p Provider) start(where paths, spec provider.Spec) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cmp.Or(portFree(api.DefaultPort), disk(where.state).Err); err != nil {
+		return nil, err // a control plane would end on the one, and the replicas on the other, in words of their own
+	}
 	for _, dir := range []string{where.state, where.sockets} {
 		if err := home.Private(dir); err != nil {
 			return nil, err
 		}
+	}
+	// An earlier cluster's, which may be of another version, or only half of it.
+	if err := os.Remove(filepath.Join(where.state, "cluster.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove the record of the cluster before: %w", err)
 	}
 	logFile, err := os.OpenFile(filepath.Join(where.state, "cluster.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -239,7 +248,7 @@ func (p Provider) start(where paths, spec provider.Spec) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	keepFiles()
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start academy-cluster: %w", err)
+		return nil, &provider.Problem{Err: fmt.Errorf("start academy-cluster: %w", err), Hint: "make build"}
 	}
 	return watch(cmd), nil
 }
@@ -265,6 +274,9 @@ func (p Provider) ready(ctx context.Context, where paths, started *process, say 
 			err = os.ErrNotExist // an earlier cluster's; the new one has not written its own yet
 		}
 		if err == nil && probe == nil {
+			if err := together(r.Version); err != nil && started != nil {
+				return provider.Cluster{}, err
+			}
 			probe, err = newAPIProbe(r)
 		}
 		if err == nil && probe.ready(ctx) {

@@ -82,6 +82,11 @@ func (p Provider) Silence(ctx context.Context, cluster provider.Cluster, pod pro
 	return tell(ctx, cluster, pod.UID, "network?mode="+string(how)+"&lasts="+lasts.String())
 }
 
+// Slow makes the API server's answers to the pod late, for a while that the node ends by itself.
+func (p Provider) Slow(ctx context.Context, cluster provider.Cluster, pod provider.PodRef, latency, lasts time.Duration) error {
+	return tell(ctx, cluster, pod.UID, fmt.Sprintf("network?mode=%s&latency=%s&lasts=%s", provider.Slow, latency, lasts))
+}
+
 // Restore ends a silence.
 func (p Provider) Restore(ctx context.Context, cluster provider.Cluster, pod provider.PodRef, how provider.Silence) error {
 	what := "network?mode=open"

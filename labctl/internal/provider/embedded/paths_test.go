@@ -1,8 +1,10 @@
 package embedded
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,6 +25,45 @@ func TestNewPaths_SocketsAreShortWhereverTheStateIs(t *testing.T) {
 	other, err := newPaths("other")
 	if err != nil || other.sockets == p.sockets || other.state == p.state {
 		t.Errorf("two labs share %s or %s (%v)", p.sockets, p.state, err)
+	}
+}
+
+func TestSocketDirs_AreFoundWithAnotherRuntimeDir(t *testing.T) {
+	dir := t.TempDir()
+	where := paths{state: dir, sockets: "/tmp/labctl-1-abc"}
+	for socket, want := range map[string][]string{
+		"/run/user/1/labctl-1-abc/node.sock": {"/tmp/labctl-1-abc", "/run/user/1/labctl-1-abc"},
+		"/tmp/labctl-1-abc/node.sock":        {"/tmp/labctl-1-abc"},
+		"/home/me/node.sock":                 {"/tmp/labctl-1-abc"}, // no lab's: nothing there may be removed
+	} {
+		text := `{"schema":"academy-cluster/v1","server":"s","kubeconfig":"k","pid":2,"nodeSocket":"` + socket + `"}`
+		if err := os.WriteFile(filepath.Join(dir, "cluster.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := socketDirs(where); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", socket, got, want)
+		}
+	}
+}
+
+func TestDown_AnotherUsersFolderInPlaceOfTheSocketsIsLeftAlone(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a folder away")
+	}
+	folders(t)
+	where, err := newPaths("lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(where.sockets) })
+	if err := errors.Join(home.Private(where.state), os.Mkdir(where.sockets, 0o700), os.Chown(where.sockets, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := (Provider{}).Down(t.Context(), "lab", func(string) {}); err != nil || !found {
+		t.Errorf("down: found %t, %v", found, err)
+	}
+	if !home.Absent(where.state) || home.Absent(where.sockets) {
+		t.Errorf("state left: %t, the other's folder left: %t; want only the other's", !home.Absent(where.state), !home.Absent(where.sockets))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,9 +15,11 @@ import (
 	"academy.example/lab/labctl/internal/provider"
 )
 
-// deadMan lets a stopped process go on after a while, if the file still names it: a later stop has its own, and one that was
-// ended has none. It is a process beside labctl, so that it outlives it.
-const deadMan = `sleep "$1"; [ "$(cat "$3" 2>/dev/null)" = "$$" ] && rm -f "$3" && kill -CONT "$2"`
+// deadMan lets a stopped process go on after so many seconds, as long as the file names it: a later stop has its own, and it
+// ends within a second when the file is gone. It is a process beside labctl, so that it outlives it.
+const deadMan = `n=$1
+while sleep 1; n=$((n-1)); [ "$(cat "$3" 2>/dev/null)" = "$$" ] || exit 0; [ "$n" -gt 0 ]; do :; done
+rm -f "$3"; kill -CONT "$2"`
 
 // serverPID is the API server's process.
 func serverPID(cluster provider.Cluster) (int, error) {
@@ -43,7 +46,7 @@ func (p Provider) StopServer(_ context.Context, cluster provider.Cluster, lasts 
 		return err
 	}
 	note := stopNote(cluster)
-	cmd := exec.Command("/bin/sh", "-c", deadMan, "sh", strconv.FormatFloat(lasts.Seconds(), 'f', 3, 64), strconv.Itoa(pid), note)
+	cmd := exec.Command("/bin/sh", "-c", deadMan, "sh", strconv.Itoa(int(math.Ceil(lasts.Seconds()))), strconv.Itoa(pid), note)
 	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Setsid: true}
 	keepFiles()
 	if err := cmd.Start(); err != nil {

@@ -32,7 +32,6 @@ type Provider struct{}
 var (
 	_ provider.Provider = Provider{}
 	_ provider.Signaler = Provider{}
-	_ provider.Examiner = Provider{}
 )
 
 // Name is "existing".

@@ -31,19 +31,22 @@ func New(name string) (Home, error) {
 		variable = "HOME"
 		dir, err := os.UserHomeDir()
 		if err != nil {
-			return Home{}, &provider.Problem{Err: fmt.Errorf("find the state folder: %w", err), Hint: "export XDG_STATE_HOME=/tmp/labctl-state"}
+			return Home{}, &provider.Problem{Err: fmt.Errorf("find the state folder: %w", err), Hint: elsewhere}
 		}
 		base = filepath.Join(dir, ".local", "state")
 	}
 	if !filepath.IsAbs(base) {
-		return Home{}, &provider.Problem{Err: fmt.Errorf("%s gives the folder %q, which is not an absolute path", variable, base), Hint: "export XDG_STATE_HOME=/tmp/labctl-state"}
+		return Home{}, &provider.Problem{Err: fmt.Errorf("%s gives the folder %q, which is not an absolute path", variable, base), Hint: elsewhere}
 	}
 	state := filepath.Join(base, "labctl", name)
 	return Home{State: state, Lock: state + ".lock"}, nil
 }
 
-// claimFile holds the name of the provider that a lab's folder belongs to.
-const claimFile = "provider"
+// claimFile holds the name of the provider that a lab's folder belongs to, versionFile the version of the labctl that made it.
+const (
+	claimFile   = "provider"
+	versionFile = "version"
+)
 
 // Claim makes the lab's folder and writes down whose it is. Call it under Guard. A lab of another provider is a problem.
 func (h Home) Claim(owner string) error {
@@ -56,8 +59,25 @@ func (h Home) Claim(owner string) error {
 	if err := Private(h.State); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(h.State, claimFile), []byte(owner+"\n"), 0o600); err != nil {
-		return fmt.Errorf("write down whose lab it is: %w", err)
+	for name, content := range map[string]string{claimFile: owner, versionFile: provider.Version()} {
+		if err := os.WriteFile(filepath.Join(h.State, name), []byte(content+"\n"), 0o600); err != nil {
+			return &provider.Problem{Err: fmt.Errorf("write down whose lab it is: %w", err), Hint: "df -h " + h.State}
+		}
+	}
+	return nil
+}
+
+// CheckVersion refuses a lab that a labctl of another version has made: what it keeps there may mean something else.
+func (h Home) CheckVersion(mine string) error {
+	data, err := os.ReadFile(filepath.Join(h.State, versionFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // it is just being made, or does not say
+	}
+	if err != nil {
+		return fmt.Errorf("find out which labctl made the lab: %w", err)
+	}
+	if made := strings.TrimSpace(string(data)); !provider.SameVersion(made, mine) {
+		return &provider.Problem{Err: fmt.Errorf("the lab %s was made by labctl %s, and this is labctl %s", filepath.Base(h.State), made, mine), Hint: "labctl down && labctl up"}
 	}
 	return nil
 }
@@ -91,12 +111,19 @@ func (h Home) Leave() { os.Remove(filepath.Dir(h.State)) }
 // Private makes a folder that only this user can enter, or checks that an existing one is such.
 func Private(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return fmt.Errorf("make %s: %w", filepath.Dir(dir), err)
+		return unmade(filepath.Dir(dir), err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
-		return fmt.Errorf("make %s: %w", dir, err)
+		return unmade(dir, err)
 	}
 	return Keepable(dir)
+}
+
+// elsewhere is the way out where a folder can't be used for labs.
+const elsewhere = "export XDG_STATE_HOME=$(mktemp -d)"
+
+func unmade(dir string, err error) error {
+	return &provider.Problem{Err: fmt.Errorf("make %s: %w", dir, err), Hint: elsewhere}
 }
 
 // Keepable says what to do about a folder that is not private.
@@ -108,12 +135,15 @@ func Keepable(dir string) error {
 	case errors.Is(err, errOpen):
 		return &provider.Problem{Err: err, Hint: "chmod 700 " + dir}
 	default:
-		return &provider.Problem{Err: err, Hint: "mv " + dir + " " + dir + ".old"}
+		return &provider.Problem{Err: err, Hint: elsewhere}
 	}
 }
 
-// errOpen is a folder that is this user's, but open to others.
-var errOpen = errors.New("it is open to other users")
+// ErrOthers is a folder that another user has made. errOpen is one that is this user's, but open to others.
+var (
+	ErrOthers = errors.New("belongs to another user")
+	errOpen   = errors.New("it is open to other users")
+)
 
 // OwnedPrivately fails unless dir is a real folder of this user that nobody else can write to.
 func OwnedPrivately(dir string) error {
@@ -126,7 +156,7 @@ func OwnedPrivately(dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder", dir)
 	case ok && int(owner.Uid) != os.Getuid():
-		return fmt.Errorf("%s belongs to another user (uid %d)", dir, owner.Uid)
+		return fmt.Errorf("%s %w (uid %d)", dir, ErrOthers, owner.Uid)
 	case info.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf("%s has mode %o: %w", dir, info.Mode().Perm(), errOpen)
 	}

@@ -60,6 +60,20 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
+func TestPrivate_AnotherUsersFolderIsRefused(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a folder away")
+	}
+	dir := filepath.Join(t.TempDir(), "lab")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	var problem *provider.Problem
+	if err := Private(dir); !errors.As(err, &problem) || !errors.Is(err, ErrOthers) || problem.Hint == "" {
+		t.Errorf("got %v, want a problem with a hint", err)
+	}
+}
+
 func TestLocked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lock")
 	if got, err := Locked(file); got || err != nil {
@@ -129,5 +143,22 @@ func TestClaim_ALabBelongsToOneProvider(t *testing.T) {
 	}
 	if err := h.Remove(); err != nil {
 		t.Errorf("remove again: %v", err)
+	}
+}
+
+func TestCheckVersion(t *testing.T) {
+	h := Home{State: t.TempDir()}
+	if err := h.CheckVersion("v1.0.0"); err != nil {
+		t.Errorf("no version there: got %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(h.State, versionFile), []byte("v1.0.0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.CheckVersion("v1.0.0"); err != nil {
+		t.Errorf("the same: got %v", err)
+	}
+	var problem *provider.Problem
+	if err := h.CheckVersion("v1.1.0"); !errors.As(err, &problem) || problem.Hint != "labctl down && labctl up" || !strings.Contains(err.Error(), "made by labctl v1.0.0") {
+		t.Errorf("another: got %v, want a problem with the way out", err)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"academy.example/lab/labctl/internal/provider"
 )
 
 // Locked reports whether another process holds the lock on file, as a cluster's supervisor does for all of its life.
@@ -35,7 +33,7 @@ func Guard(ctx context.Context, file string, waiting func()) (release func(), er
 	for {
 		// The folder goes with the last lab, so it is made anew each time.
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return nil, &provider.Problem{Err: fmt.Errorf("make %s: %w", filepath.Dir(file), err), Hint: "ls -ld " + filepath.Dir(file)}
+			return nil, unmade(filepath.Dir(file), err)
 		}
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 		if errors.Is(err, os.ErrNotExist) {

@@ -37,7 +37,6 @@ type Provider struct {
 
 var (
 	_ provider.Provider       = (*Provider)(nil)
-	_ provider.Examiner       = (*Provider)(nil)
 	_ provider.Signaler       = (*Provider)(nil)
 	_ provider.ProcessWatcher = (*Provider)(nil)
 	_ provider.Auditor        = (*Provider)(nil)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -67,8 +68,9 @@ type suite struct {
 func Run(t *testing.T, p Place) {
 	s := newSuite(t, p)
 	var together sync.WaitGroup // and not t.Parallel, which runs no more at a time than there are processors: cases only wait
-	room := make(chan struct{}, cmp.Or(p.Together, len(cases)))
-	for _, c := range cases {
+	all := slices.Concat(cases, manners)
+	room := make(chan struct{}, cmp.Or(p.Together, len(all)))
+	for _, c := range all {
 		together.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()

@@ -36,6 +36,10 @@ func run(args []string) int {
 	case "exit": // ends at once, with the code that follows
 		code, _ := strconv.Atoi(args[1]) // what is no number is 0
 		return code
+	case "env": // tells its environment
+		for _, e := range os.Environ() {
+			fmt.Println("env", e)
+		}
 	case "show": // tells all that it was given
 		for _, e := range os.Environ() {
 			fmt.Println("env", e)

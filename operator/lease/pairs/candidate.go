@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -42,11 +42,11 @@ func (c Config) candidate(lease, side string, release bool) (*candidate, error) 
 	config.QPS = -1
 	config.Dial = new(net.Dialer).DialContext // its own: transports are shared among equal configurations
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &watched{made, next} })
-	client, err := kubernetes.NewForConfig(config)
+	client, err := coordinationv1.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	lock := &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: lease}, Client: client.CoordinationV1(),
+	lock := &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: lease}, Client: client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: lease + "-" + side}, Labels: map[string]string{Label: "true"}}
 	made.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, LeaseDuration: c.Timing.LeaseDuration, RenewDeadline: c.Timing.RenewDeadline, RetryPeriod: c.Timing.RetryPeriod, ReleaseOnCancel: release,
