@@ -95,6 +95,7 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 		fmt.Fprintf(out, "lab %q is up after %.1f s: Kubernetes %s at %s\n", status.Name, took.Seconds(), status.Kubernetes, status.Server)
 	} else {
 		fmt.Fprintf(out, "lab %q was up already: Kubernetes %s at %s\n", status.Name, status.Kubernetes, status.Server)
+		a.ignored(c)
 	}
 	a.printStatus(status)
 	fmt.Fprintln(out, "\nnext:")
@@ -103,6 +104,15 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 	fmt.Fprintf(table, "  %s\t%s\n", a.typed(status.Next()), nextMeans(status.Next()))
 	fmt.Fprintf(table, "  %s\tremove the lab\n", a.typed("labctl down"))
 	return table.Flush()
+}
+
+// ignored names the flags that are for a new lab, which a lab that was up has not taken.
+func (a *app) ignored(c *cobra.Command) {
+	for flag, instead := range map[string]string{"replicas": "labctl scale N", "pod-start-latency": "labctl down && labctl up", "pod-image": "labctl down && labctl up"} {
+		if c.Flags().Changed(flag) {
+			fmt.Fprintf(a.streams.Err, "note: --%s is for a new lab and was not looked at; instead: %s\n", flag, a.typed(instead))
+		}
+	}
 }
 
 // fits refuses what the provider can't honour.

@@ -90,7 +90,7 @@ func (l *Lab) reach(ctx context.Context) (state replica.State, err error) {
 		}
 		return true, "", nil
 	})
-	return state, cmp.Or(err, waited)
+	return state, cmp.Or(waited, err)
 }
 
 // rescaled returns the error that somebody has given the operator another number of replicas, which no waiting mends.
