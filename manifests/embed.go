@@ -3,7 +3,7 @@ package manifests
 
 import "embed"
 
-// FS holds every YAML file of this folder. kustomization.yaml lists the others in the order to apply them.
+// FS holds every YAML file of this folder and of gate/. kustomization.yaml lists the others in the order to apply them.
 //
-//go:embed *.yaml
+//go:embed *.yaml gate/*.yaml
 var FS embed.FS

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"academy.example/lab/operator/api"
 	"academy.example/lab/operator/lease/election"
@@ -44,6 +45,9 @@ func connect(o options, getenv func(string) string, log *slog.Logger) (clients, 
 	work.QPS, work.Burst = 100, 200
 	if o.election == api.ElectionGuarded {
 		work.Wrap(gated)
+	}
+	if o.election == api.ElectionGuarded && !o.guards.Client {
+		work.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(work.QPS, work.Burst) // or each API group would get one of its own
 	}
 
 	var c clients

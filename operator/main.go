@@ -2,6 +2,8 @@
 //
 //	academy-operator [flags]                run a replica; see --help
 //	academy-operator exit-without-release   end the replica of this pod at once, as a crash would
+//	academy-operator gate [flags]           run a manager of the operation gate
+//	academy-operator gate job [flags]       do what a Job of the gate does: take its time
 //	academy-operator measure-pairs [flags]  measure failovers of pairs of candidates, as a pod of the Job of labctl trials --shards
 package main
 
@@ -46,6 +48,9 @@ func run(ctx context.Context, p process) error {
 	start := runReplica
 	if len(p.args) > 0 && p.args[0] == api.PairsCommand {
 		start = measurePairs
+	}
+	if len(p.args) > 0 && p.args[0] == api.GateCommand {
+		start = runGate
 	}
 	err := start(ctx, p)
 	if errors.Is(err, flag.ErrHelp) {

@@ -20,11 +20,18 @@ const module = "academy.example/lab"
 // A new package fails the test until somebody decides what it owns and adds its line.
 var mayImport = map[string]string{
 	// the subject
-	"operator":                             "operator/api operator/lease/election operator/lease/pairs operator/internal/work operator/internal/serve",
+	"operator":                             "operator/lease/gate operator/internal/terraform operator/api operator/lease/election operator/lease/pairs operator/internal/work operator/internal/serve",
+	"operator/mutants":                     "operator/api operator/lease/election operator/internal/work operator/internal/serve",
 	"operator/api":                         "",
 	"operator/lease/election":              "operator/api",
 	"operator/lease/election/electiontest": "",
 	"operator/lease/pairs":                 "operator/api",
+	"operator/lease/heartbeat":             "",
+	"operator/lease/readmission":           "operator/lease/heartbeat",
+	"operator/lease/gate":                  "", // the job lock and the operation gate; its model runs it in every order
+	"operator/lease/gate/gatetest":         "",
+	"operator/lease/gate/model":            "operator/lease/gate",
+	"operator/internal/terraform":          "operator/api operator/lease/gate",
 	"operator/internal/work":               "operator/api",
 	"operator/internal/serve":              "operator/api",
 	"manifests":                            "",
@@ -34,12 +41,14 @@ var mayImport = map[string]string{
 	// judgement
 	"labctl/internal/gap":                  "operator/api labctl/internal/timeline labctl/internal/fault",
 	"labctl/internal/check":                "labctl/internal/timeline labctl/internal/gap",
+	"labctl/internal/mutant":               "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check",
 	"labctl/internal/report":               "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check",
 	"labctl/internal/board":                "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/report",
 	"labctl/internal/checklist/plain":      "",
 	"labctl/internal/checklist/source":     "",
 	"labctl/internal/checklist/source/gen": "labctl/internal/checklist/source",
 	"labctl/internal/checklist":            "labctl/internal/check labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise/recorded",
+	"labctl/internal/pulse":                "labctl/internal/timeline operator/lease/heartbeat",
 	"labctl/internal/exercise/recorded":    "labctl/internal/timeline labctl/internal/report",
 	"labctl/internal/exercise":             "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise/recorded",
 	"exercises":                            "",
@@ -59,12 +68,15 @@ var mayImport = map[string]string{
 	"labctl/internal/replica":                       "operator/api labctl/internal/fault labctl/internal/provider",
 	"labctl/internal/observe":                       "operator/api labctl/internal/timeline",
 	// conductor
-	"labctl/internal/lab":            "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/replica labctl/internal/observe operator/lease/pairs",
-	"labctl/internal/exercise/shelf": "labctl/internal/exercise/recorded labctl/internal/lab",
+	"labctl/internal/lab":            "labctl/internal/mutant operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/replica labctl/internal/observe operator/lease/pairs operator/lease/readmission",
+	"labctl/internal/gatelab":        "operator/api operator/lease/gate operator/lease/gate/model labctl/internal/timeline labctl/internal/report labctl/internal/provider labctl/internal/replica labctl/internal/lab",
+	"labctl/internal/exercise/shelf": "labctl/internal/exercise/recorded labctl/internal/lab labctl/internal/pulse",
+	// evidence: reads archives of runs and answers, and nothing but bytes
+	"labctl/internal/evidence": "labctl/internal/timeline labctl/internal/fault labctl/internal/check labctl/internal/checklist labctl/internal/checklist/plain labctl/internal/exercise labctl/internal/exercise/recorded labctl/internal/report labctl/internal/provider labctl/internal/lab labctl/internal/pulse",
 	// faces
 	"labctl/internal/tui":       "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/board labctl/internal/tui/quiet",
 	"labctl/internal/tui/quiet": "",
-	"labctl/internal/cmd":       "labctl/internal/checklist labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise labctl/internal/exercise/recorded labctl/internal/exercise/shelf exercises checklists labctl/internal/board labctl/internal/tui operator/api manifests labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/provider/embedded labctl/internal/provider/existing labctl/internal/provider/home labctl/internal/provider/image labctl/internal/provider/kind labctl/internal/replica labctl/internal/lab labctl/internal/sim",
+	"labctl/internal/cmd":       "labctl/internal/gatelab operator/lease/gate/model labctl/internal/mutant labctl/internal/evidence labctl/internal/checklist labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise labctl/internal/exercise/recorded labctl/internal/exercise/shelf exercises checklists labctl/internal/board labctl/internal/tui operator/api manifests labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/provider/embedded labctl/internal/provider/existing labctl/internal/provider/home labctl/internal/provider/image labctl/internal/provider/kind labctl/internal/replica labctl/internal/lab labctl/internal/sim labctl/internal/pulse operator/lease/election operator/lease/heartbeat operator/lease/readmission",
 	"labctl":                    "labctl/internal/cmd",
 	// the embedded cluster: its own module, which sees nothing of the rest
 	"labctl/cluster":                      "labctl/cluster/internal/agent labctl/cluster/internal/apiserver labctl/cluster/internal/controllers labctl/cluster/internal/etcd labctl/cluster/internal/lean labctl/cluster/internal/pki labctl/cluster/internal/state labctl/cluster/internal/supervise",

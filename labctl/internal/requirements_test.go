@@ -14,10 +14,12 @@ func TestRequirements_EachNamesATest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := 1; n <= 18; n++ {
-		row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| LP-%d \\|.*\\| .*`Test[A-Z]\\w+`.* \\|$", n))
-		if found := row.FindAll(page, -1); len(found) != 1 {
-			t.Errorf("got %d rows with a test for LP-%d, want one", len(found), n)
+	for series, last := range map[string]int{"LP": 18, "HB": 12, "OG": 24} {
+		for n := 1; n <= last; n++ {
+			row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| %s-%d \\|.*\\| .*`Test[A-Z]\\w+`.* \\|$", series, n))
+			if found := row.FindAll(page, -1); len(found) != 1 {
+				t.Errorf("got %d rows with a test for %s-%d, want one", len(found), series, n)
+			}
 		}
 	}
 }

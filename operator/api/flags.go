@@ -18,6 +18,8 @@ const (
 	FlagReleaseOnCancel = "release-on-cancel"
 	FlagOnLoss          = "on-loss"
 	FlagBindAddress     = "bind-address"
+	FlagClusterGate     = "cluster-operation-gate" // of `academy-operator gate`
+	FlagGatePause       = "pause-before-job"       // of the same
 	FlagKubeconfig      = "kubeconfig"
 )
 

@@ -14,6 +14,9 @@ const (
 	ContainerName    = "operator"                             // name of its container in the Deployment
 	ExitCommand      = "exit-without-release"                 // sub-command that makes the process of this pod end at once
 	PairsCommand     = "measure-pairs"                        // sub-command of a Job's pods: it measures pairs of candidates, and is no replica
+	GateCommand      = "gate"                                 // sub-command: the manager of the operation gate, which is no replica
+	GateJobCommand   = "job"                                  // sub-command of gate: what its Jobs do
+	GateName         = "academy-gate"                         // name of the gate's Deployment, Role, ServiceAccount and leader Lease
 	RoleFile         = "manifests/rbac.yaml"                  // where a missing verb is to be added
 )
 

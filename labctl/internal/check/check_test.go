@@ -144,3 +144,16 @@ func TestRun_OfAForeignOperatorOnlyWhatCanBeSeenIsJudged(t *testing.T) {
 		t.Errorf("got the checks %v, want %v: what it should do is not known, and its work is not seen", names, want)
 	}
 }
+
+// What the model says nothing of is in no range.
+func TestGapInBand_WithoutAPredictionThereIsNoVerdict(t *testing.T) {
+	gapSeconds := 17.0
+	for name, in := range map[string]gap.Input{"a mode that nobody knows": {Timing: api.Default(), Mode: "nuke", Standbys: 1}, "no candidate": {Timing: api.Default(), Mode: fault.Kill}} {
+		trial := timeline.Trial{Mode: string(in.Mode), Class: timeline.Expired, LockGapSeconds: &gapSeconds}
+		for _, c := range Only([]Case{{Trial: trial, Input: in}}, GapInBand) {
+			if c.Verdict != Unknown {
+				t.Errorf("%s: got %s: %s", name, c.Verdict, c.Reason)
+			}
+		}
+	}
+}

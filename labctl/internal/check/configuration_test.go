@@ -18,6 +18,7 @@ func TestConfigured_NamesTheWrongDuration(t *testing.T) {
 	}{
 		"as configured":    {15, ptr(2.01), Pass, ""},
 		"slow requests":    {15, ptr(2.25), Pass, ""},
+		"slow answers":     {15, ptr(2.55), Unknown, "the answers were slow"},
 		"too few renewals": {15, nil, Pass, ""},
 		"another RP":       {15, ptr(3.02), Fail, "RetryPeriod is not 2 s"},
 		"a shorter RP":     {15, ptr(1.01), Fail, "RetryPeriod is not 2 s"},

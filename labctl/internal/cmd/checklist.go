@@ -177,6 +177,11 @@ func replaceFile(file string, data []byte) error {
 	}
 	fresh := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".new")
 	if err := os.WriteFile(fresh, data, mode); err != nil {
+		os.Remove(fresh) // a full disk has room for its beginning
+		var of *fs.PathError
+		if errors.As(err, &of) {
+			of.Path = file // the one that was asked for
+		}
 		return err
 	}
 	if err := os.Rename(fresh, file); err != nil {

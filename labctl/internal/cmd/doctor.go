@@ -11,6 +11,7 @@ import (
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -49,9 +50,9 @@ func (a *app) doctor(c *cobra.Command, on, image string) error {
 		return exitFor(verdict)
 	}
 	for _, k := range checks {
-		fmt.Fprintf(a.streams.Out, "%-8s %-11s %s\n", k.Verdict, k.Name, k.Reason)
+		fmt.Fprintf(a.streams.Out, "%-8s %-11s %s\n", k.Verdict, k.Name, timeline.Visible(k.Reason))
 		if k.Hint != "" {
-			fmt.Fprintf(a.streams.Out, "%-8s %-11s hint: %s\n", "", "", a.typed(k.Hint))
+			fmt.Fprintf(a.streams.Out, "%-8s %-11s hint: %s\n", "", "", timeline.Visible(a.typed(k.Hint)))
 		}
 	}
 	return exitFor(verdict)

@@ -70,19 +70,27 @@ func oneExercise(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// openCourse reads the exercises and the progress.
-func (a *app) openCourse(k *course) error {
-	var root fs.FS = exercises.FS
+// loadExercises reads the exercises, and returns the folder that they are in.
+func (a *app) loadExercises(k *course) (root fs.FS, err error) {
+	root = exercises.FS
 	if k.dir != "" {
 		root = os.DirFS(k.dir)
 	}
-	var err error
 	if k.all, err = exercise.Load(root); err != nil {
 		hint := "labctl exercise list"
 		if k.dir != "" {
 			hint = "labctl exercise lint " + shellWord(k.dir)
 		}
-		return &provider.Problem{Err: err, Hint: hint}
+		return nil, &provider.Problem{Err: err, Hint: hint}
+	}
+	return root, nil
+}
+
+// openCourse reads the exercises and the progress.
+func (a *app) openCourse(k *course) error {
+	_, err := a.loadExercises(k)
+	if err != nil {
+		return err
 	}
 	if k.file, err = a.progressFile(); err != nil {
 		return err

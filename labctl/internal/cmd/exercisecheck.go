@@ -133,7 +133,7 @@ func (a *app) evidence(ctx context.Context, k *course, e exercise.Exercise, entr
 	}
 	evidence.Runs = runs
 	if e.Looks(entry) {
-		snapshot, err := a.snapshot(ctx)
+		snapshot, err := a.snapshot(ctx, e.Asks(entry))
 		if err != nil {
 			evidence.NoLab = root(err).Error()
 		} else {

@@ -19,7 +19,9 @@ import (
 	leasesource "academy.example/lab/labctl/internal/checklist/source"
 	"academy.example/lab/labctl/internal/exercise"
 	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/pulse"
 	"academy.example/lab/operator/api"
+	"academy.example/lab/operator/lease/heartbeat"
 )
 
 // clientGo is the version of client-go that the operator beside labctl was built with. If there is none, it is that of the
@@ -44,8 +46,8 @@ func clientGo() string {
 	return ""
 }
 
-// snapshot reads what observations may ask about.
-func (a *app) snapshot(ctx context.Context) (*exercise.Snapshot, error) {
+// snapshot reads what observations may ask about; the replicas themselves only if ask is set.
+func (a *app) snapshot(ctx context.Context, ask bool) (*exercise.Snapshot, error) {
 	l, err := a.open(ctx, func(string) {})
 	if err != nil {
 		return nil, err
@@ -55,7 +57,17 @@ func (a *app) snapshot(ctx context.Context) (*exercise.Snapshot, error) {
 		return nil, err
 	}
 	now := &exercise.Snapshot{At: time.Now(), Replicas: s.Replicas, Ready: s.Ready, Settled: s.Settled, Lease: s.Lease, Pods: s.Pods,
-		Timing: s.Settings.Timing, Identity: s.Settings.Identity, ReleaseOnCancel: s.Settings.ReleaseOnCancel, LeaseVerbs: map[string]bool{}}
+		Timing: s.Settings.Timing, Identity: s.Settings.Identity, ReleaseOnCancel: s.Settings.ReleaseOnCancel, OnLoss: s.Settings.OnLoss, LeaseVerbs: map[string]bool{}}
+	now.Heartbeat = string(heartbeat.No)
+	if s.Lease != nil {
+		now.Heartbeat = string(pulse.Judge(*s.Lease, now.At).Verdict)
+	}
+	if err := details(ctx, l, now); err != nil {
+		return nil, err
+	}
+	if ask {
+		askReplicas(ctx, l, now)
+	}
 	for _, verb := range []string{"get", "list", "watch", "create", "update", "delete"} {
 		if now.LeaseVerbs[verb], err = mayLease(ctx, l, verb); err != nil {
 			now.NoVerbs = err.Error()

@@ -119,6 +119,9 @@ func resetLab(ctx context.Context, l *lab.Lab) error {
 	if err := removeLease(ctx, l, state.Settings.LeaseName); err != nil {
 		return err
 	}
+	if err := ownProgram(ctx, l); err != nil {
+		return err
+	}
 	if _, err := l.Set(ctx, firstSettings()); err != nil {
 		return err
 	}

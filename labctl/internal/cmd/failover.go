@@ -1,10 +1,10 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +27,7 @@ type failoverFlags struct {
 	foreign  foreignFlags
 	seed     uint64
 	runsDir  string
+	junit    string
 	limit    time.Duration
 }
 
@@ -48,7 +49,8 @@ func (a *app) failoverCommand() *cobra.Command {
 	c.Flags().IntVar(&f.lanes, "lanes", 1, fmt.Sprintf("1 to %d sets of replicas, each with a Lease, among which the trials are shared; the operator itself is left alone if more than 1", maxLanes))
 	f.settings.define(c, ", set first and kept")
 	f.foreign.define(c)
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random phases; 0 draws one")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random phases; 0 draws one, in a class from its nonce")
+	c.Flags().StringVar(&f.junit, "junit", "", "write the checks and trials to this file as a JUnit report, too, for a CI system; see docs/ci.md")
 	c.Flags().StringVar(&f.runsDir, "runs-dir", "", "folder for the record of the run")
 	c.Flags().DurationVar(&f.limit, "time-limit", 0, "give up after this long, with exit code 124; 0 never does")
 	return c
@@ -95,6 +97,9 @@ func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
 	if f.lanes < 1 || f.lanes > maxLanes {
 		return usage("--lanes %d is not between 1 and %d", f.lanes, maxLanes)
 	}
+	if f.junit == "" && c.Flags().Changed("junit") {
+		return usage("--junit has no file's name")
+	}
 	if f.limit < 0 {
 		return usage("--time-limit %s is negative", f.limit)
 	}
@@ -108,7 +113,9 @@ func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
 		return usage("--lanes and the operator's settings are for the lab's own operator, not for --deployment")
 	}
 	if o.Seed == 0 {
-		o.Seed = rand.Uint64()
+		if o.Seed, o.Modes, err = drawn(o.Modes); err != nil {
+			return o, err
+		}
 	}
 	if o.RunsDir == "" {
 		o.RunsDir, err = lab.RunsDir()
@@ -141,13 +148,29 @@ func (a *app) failover(c *cobra.Command, f failoverFlags) error {
 	if err != nil && len(result.Trials) == 0 {
 		return a.ended(ctx, c, f, err)
 	}
-	if printed := a.printFailover(result, options); printed != nil {
+	if printed := errors.Join(a.printFailover(result, options), f.giveJUnit(result)); printed != nil {
 		return printed
 	}
 	if err != nil {
 		return a.ended(ctx, c, f, err)
 	}
 	return exitFor(result.Verdict)
+}
+
+// giveJUnit writes the run as a JUnit report, if one was asked for.
+func (f failoverFlags) giveJUnit(result report.Failover) error {
+	if f.junit == "" {
+		return nil
+	}
+	file, err := regular(f.junit)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := report.JUnit(&text, result); err != nil {
+		return err
+	}
+	return replaceFile(file, text.Bytes())
 }
 
 // ended tells a run that reached its limit from one that was interrupted or failed.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"time"
@@ -156,7 +155,11 @@ func (a *actions) Failover(ctx context.Context, mode fault.Mode, feed *tui.Feed)
 	if err != nil {
 		return "", err
 	}
-	result, err := l.Failover(ctx, lab.Options{Modes: []fault.Mode{mode}, Trials: 1, Seed: rand.Uint64(), RunsDir: runs, Version: provider.Version(),
+	seed, modes, err := drawn([]fault.Mode{mode})
+	if err != nil {
+		return "", err
+	}
+	result, err := l.Failover(ctx, lab.Options{Modes: modes, Trials: 1, Seed: seed, RunsDir: runs, Version: provider.Version(),
 		OnMeasure: feed.Trial,
 		OnTrial:   func(_, _ int, t timeline.Trial) { feed.Trial(t) },
 		OnEvent: func(e timeline.Event) {

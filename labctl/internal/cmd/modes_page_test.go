@@ -33,13 +33,15 @@ every trial, with the tolerances of [measuring.md](measuring.md). The classes ar
 const modesOutro = `
 How it is done: "API" is the Kubernetes API, which every place has. "signal" is a signal to the pod's process: from the node on
 embedded, from the node's shell on kind, by the operator's own switch on existing. "silence" is the node's work: SIGSTOP, or a cut
-in the pod's way to the API server. "stop-server" is SIGSTOP of the API server's process.
+in the pod's way to the API server. "stop-server" is SIGSTOP of the API server's process. "slow" is the pod's relay, which keeps what the API server answers for a while: requests
+arrive at once and are carried out.
 
 ## What to expect beside the gap
 
 | mode | election guarded | election plain |
 | --- | --- | --- |
 | freeze, cut-blackhole | no overlap | the old leader works on beside the new one: up to RenewDeadline |
+| slow | no overlap | as in a black hole: with ReleaseOnCancel its release waits for an answer, and its workers with it, up to RenewDeadline |
 | cut-refuse, deny | no overlap | no overlap: it gives up RetryPeriod + RenewDeadline after its last renewal |
 | steal | works on until its next renewal, at most RetryPeriod | works on for RenewDeadline more; the thief's record outlasts that, so no overlap |
 | delete-lease | overlap of at most RetryPeriod: until the old leader's next renewal | mostly none: it makes the Lease again itself at its next renewal, with its old count, and leads on; if a standby is quicker, up to RenewDeadline |
@@ -50,11 +52,31 @@ count at the end of the trial: the user gap is not seen then, because nobody end
 from the API server's return; what nobody could see while it was away is null, and the user gap is measured as ever. A rollout of
 two replicas may be two hand-overs: the first is measured, and the report lists both.
 
+## What was measured
+
+Embedded cluster on two cores that other work kept at a load of 5 to 40, 5/3/1 unless it is said, guarded unless it is said. Every gap was within its
+range, every class the expected one, and the lab steady again before the next trial began.
+
+| command (` + "`labctl failover …`" + `) | n | what came of it |
+| --- | --- | --- |
+| ` + "`--mode graceful,force-delete,kill,crash,rollout,evict,cut-refuse,deny,steal,delete-lease --trials 10 --lanes 3 --timing fast`" + ` | 100 | 10 of 10 each. No overlap but after delete-lease: in 4 of 10, for 0.2 to 0.8 s, as the table above says; 21 writes of the old leader went through then, because the new count is not the higher one |
+| ` + "`--mode kill,graceful --trials 75 --lanes 4 --timing fast`" + ` | 150 | nothing to complain of in 144, whose gaps are spread as the model says (p = 0.77 and 0.98); 6 do not count, since the API server stood still for more than a second. With other runs of the two modes 303 counted, none with another class, gap or count than expected or with two leaders (of 3 the overlap was not seen) |
+| ` + "`--mode api-down --trials 10 --timing fast`" + ` | 10 | 10 of 10 |
+| ` + "`--mode slow --trials 10 --lanes 4 --timing fast`" + ` | 10 | 6.2 to 9.4 s (range 5.0–10.4 s), no overlap, no crash, cause slow-api 10 |
+| the same, ` + "`--election plain`" + ` | 10 | 5.7 to 8.5 s, cause slow-api 10, two leaders in 2, for 0.3 and 0.7 s |
+| ` + "`--mode slow --trials 5 --lanes 3`" + `, 15/10/2 | 5 | 19.4 to 22.1 s (range 15.0–25.8 s), no overlap, cause slow-api 5 |
+| the same, ` + "`--election plain`" + ` | 5 | 17.9 to 23.5 s, cause slow-api 5, two leaders in 4, for 0.8 to 2.6 s |
+| ` + "`--mode cut-blackhole --trials 50 --lanes 4 --timing fast`" + ` | 50 | no overlap: at 95 % confidence in less than 6 % of trials |
+| ` + "`--mode freeze --trials 50 --lanes 3 --timing fast`" + `, and 8 more | 58 | no overlap in 53 (less than 5.7 %); 5 do not count, since the API server or a standby stood still for more than a second |
+| ` + "`--mode freeze --election plain --trials 4 --lanes 2 --timing fast`" + ` | 4 | two leaders in 4, for 3.0 to 3.8 s; no write of the old one went through, 76 were refused |
+| ` + "`--mode cut-blackhole --election plain --trials 10 --lanes 4`" + `, 15/10/2 | 10 | two leaders in 10, for 1.7 to 6.1 s; no write of the old one went through, 10 were refused |
+
 ## When labctl is killed
 
-A freeze, a cut and a stopped API server end by themselves within 60 s. A policy of deny refuses nothing that was written later than
-that. The policy itself, and the stamps after delete-lease, are marked with the label ` + "`academy.example/fault`" + `: the next command of
-labctl says so and removes them.
+A freeze, a cut, a latency and a stopped API server end by themselves within 60 s. A policy of deny refuses nothing that was written later than
+that. The policy itself, and the stamps after delete-lease, are marked with the label ` + "`academy.example/fault`" + `: a process that labctl started
+beside itself calls ` + "`labctl status`" + ` after 50 s, which removes them, as the next command that somebody types does and says so. docs/reliability.md
+has what was measured.
 `
 
 // TestModesPage holds docs/modes.md to the table in code, what each provider can do, and the model.

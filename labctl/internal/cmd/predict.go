@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -85,10 +86,11 @@ func (a *app) predict(c *cobra.Command, f predictFlags) error {
 		if err != nil {
 			return wrong("--standbys 1", "%w", err)
 		}
+		terms := gap.Explain(in, in.Class())
 		if result.AgeSeconds != nil && in.Class() == timeline.Expired {
-			p = gap.PredictAged(in, *result.AgeSeconds)
+			p, terms = gap.PredictAged(in, *result.AgeSeconds), gap.ExplainAged(in, *result.AgeSeconds)
 		}
-		result.Predicted[string(m)], result.Terms[string(m)] = p, gap.Explain(in, in.Class())
+		result.Predicted[string(m)], result.Terms[string(m)] = p, terms
 	}
 	if a.json {
 		return report.JSON(a.streams.Out, result)
@@ -101,7 +103,7 @@ func (a *app) printPrediction(result predictResult) error {
 	fmt.Fprintf(out, "LeaseDuration %s   RenewDeadline %s   RetryPeriod %s   standbys %d\n", result.Timing.LeaseDuration, result.Timing.RenewDeadline, result.Timing.RetryPeriod, result.Standbys)
 	fmt.Fprintln(out, "how long nobody can hold the Lease, from the protocol alone (API latency 0):")
 	if result.ReplacementStartSeconds > 0 {
-		fmt.Fprintf(out, "a replacement pod first polls %.2f s after the fault, which shortens all but the range\n", result.ReplacementStartSeconds)
+		fmt.Fprintf(out, "a replacement pod joins in %.2f s after the fault (--replacement-start, of the embedded lab; 0: none), and so\nshortens mean and quantiles; without it the means are the sums of the terms\n", result.ReplacementStartSeconds)
 	}
 	if result.AgeSeconds != nil {
 		fmt.Fprintf(out, "the last renewal is %.2f s old when the holder is killed\n", *result.AgeSeconds)
@@ -119,8 +121,21 @@ func (a *app) printPrediction(result predictResult) error {
 		a.printTerms(m, result.Terms[string(m)])
 	}
 	fmt.Fprintln(out, "\nRenewDeadline is in none of them: it bounds how long a leader that can't renew works on.")
-	_, err := fmt.Fprintf(out, "\nnext: %s\n", a.typed("labctl up")+" && "+a.typed("labctl failover --mode graceful,force-delete,kill"))
+	_, err := fmt.Fprintf(out, "\nnext: %s\n", a.typed("labctl up")+" && "+a.typed("labctl failover "+result.flags()))
 	return err
+}
+
+// flags are those with which failover measures what was predicted.
+func (r predictResult) flags() string {
+	var names []string
+	for _, m := range r.modes {
+		names = append(names, string(m))
+	}
+	flags := "--mode " + strings.Join(names, ",")
+	if r.Timing != api.Default() {
+		flags += " --timing " + r.Timing.String()
+	}
+	return flags
 }
 
 // printTerms says what a mode's gap is made of.

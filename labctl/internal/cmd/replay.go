@@ -61,6 +61,10 @@ func (a *app) replay(c *cobra.Command, f replayFlags, args []string) error {
 	case f.lane < 0:
 		return usage("--lane %d is not the number of a lane", f.lane)
 	}
+	args, err := a.ofLab(c, f.runsDir, args)
+	if err != nil {
+		return err
+	}
 	if !f.plain && !a.json && drawable(a.streams) {
 		return a.drawReplay(c.Context(), f, args)
 	}

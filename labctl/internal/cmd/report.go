@@ -89,17 +89,21 @@ func (a *app) showReport(c *cobra.Command, f reportFlags, args []string) error {
 	case a.json:
 		f.format = formatJSON
 	}
+	args, err := a.ofLab(c, f.runsDir, args)
+	if err != nil {
+		return err
+	}
 	record, err := readRecord(f.runsDir, args)
 	if err != nil {
 		return err
 	}
 	if f.claim != "" {
-		claimed, err := flagTiming(c.CommandPath(), "--claim", f.claim)
+		timing, err := claimed(c.CommandPath(), f.claim)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.streams.Err, "note: judged as if the operator had run with %s; its record says %s\n", claimed, record.Info.Timing)
-		record.Info.Timing = claimed
+		fmt.Fprintf(a.streams.Err, "note: judged as if the operator had run with %s; its record says %s\n", timing, record.Info.Timing)
+		record.Info.Timing = timing
 	}
 	result := record.Report()
 	if err := a.giveReport(c.Context(), record, result, f); err != nil {
@@ -116,6 +120,15 @@ func (a *app) showReport(c *cobra.Command, f reportFlags, args []string) error {
 	return exitFor(result.Verdict)
 }
 
+// ofLab names the newest run of the lab, if a lab was named and no run.
+func (a *app) ofLab(c *cobra.Command, runs string, args []string) ([]string, error) {
+	if len(args) > 0 || !c.Flags().Changed("name") {
+		return args, nil
+	}
+	r, err := newestOf(runs, a.name)
+	return []string{r.Path}, err
+}
+
 // readRecord reads the run that was named, or the newest one.
 func readRecord(runs string, args []string) (lab.Record, error) {
 	path, err := findRun(runs, args)
@@ -123,6 +136,29 @@ func readRecord(runs string, args []string) (lab.Record, error) {
 		return lab.Record{}, err
 	}
 	return lab.ReadRecord(path)
+}
+
+// newestOf reads the newest run of a lab. Runs that can't be read are passed over: they are not known to be its own.
+func newestOf(runs, name string) (lab.Record, error) {
+	if runs == "" {
+		var err error
+		if runs, err = lab.RunsDir(); err != nil {
+			return lab.Record{}, err
+		}
+	}
+	found, err := os.ReadDir(runs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return lab.Record{}, err
+	}
+	for _, f := range slices.Backward(found) { // their names begin with the time
+		if !f.IsDir() {
+			continue
+		}
+		if r, err := lab.ReadRecord(filepath.Join(runs, f.Name())); err == nil && r.Info.Lab == name {
+			return r, nil
+		}
+	}
+	return lab.Record{}, &provider.Problem{Err: fmt.Errorf("there is no run of lab %q in %s", name, runs), Hint: "labctl failover --force"}
 }
 
 // findRun returns the folder of the run that was named, or of the newest one.

@@ -124,9 +124,9 @@ func (a *app) root() *cobra.Command {
 	flags.BoolVar(&a.debug, "debug", false, "print the whole chain of an error")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.upCommand(), a.downCommand(), a.statusCommand(), a.doctorCommand(), a.envCommand(), a.kubeconfigCommand(),
-		a.scaleCommand(), a.operatorCommand(), a.failoverCommand(), a.watchCommand(),
+		a.scaleCommand(), a.operatorCommand(), a.failoverCommand(), a.mutantsCommand(), a.watchCommand(), a.heartbeatCommand(), a.gateCommand(), a.readmissionCommand(),
 		a.reportCommand(), a.replayCommand(), a.predictCommand(), a.adviseCommand(), a.simulateCommand(), a.trialsCommand(), a.benchCommand(), a.imageCommand(), a.versionCommand(),
-		a.exerciseCommand(), a.checklistCommand(), a.resetCommand())
+		a.exerciseCommand(), a.checklistCommand(), a.evidenceCommand(), a.classCommand(), a.resetCommand())
 	return root
 }
 

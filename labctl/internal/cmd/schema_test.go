@@ -57,7 +57,9 @@ func (n schemaNode) child(keys ...string) schemaNode {
 // TestSchemas_NameEveryField compares the fields of the Go structs with the schemas, both ways.
 func TestSchemas_NameEveryField(t *testing.T) {
 	for name, value := range map[string]any{
-		"failover.schema.json": report.Failover{}, "event.schema.json": timeline.Event{}, "run.schema.json": lab.RunInfo{},
+		"failover.schema.json": report.Failover{}, "event.schema.json": timeline.Event{}, "run.schema.json": lab.RunInfo{}, "mutants.schema.json": mutantsResult{},
+		"gate-run.schema.json": gateRunResult{}, "gate-status.schema.json": gateStatusResult{}, "gate-check.schema.json": gateCheckResult{},
+		"heartbeat.schema.json": heartbeatResult{}, "heartbeat-run.schema.json": heartbeatRun{}, "readmission.schema.json": gateResult{},
 	} {
 		compareType(t, name, reflect.TypeOf(value), readSchema(t, name))
 	}

@@ -96,7 +96,7 @@ func (f trialsFlags) options(c *cobra.Command) (lab.PairOptions, error) {
 	}
 	o.Claimed = o.Timing
 	if f.claim != "" {
-		if o.Claimed, err = flagTiming(c.CommandPath(), "--claim", f.claim); err != nil {
+		if o.Claimed, err = claimed(c.CommandPath(), f.claim); err != nil {
 			return o, err
 		}
 	}
@@ -166,6 +166,10 @@ func (a *app) printTrials(r trialsResult) error {
 		fmt.Fprintf(out, "these are enough for a mean to within ± %s\n", r.precision)
 	}
 	fmt.Fprintf(out, "\nverdict: %s\n", r.Verdict)
+	if lost := len(r.Trials) - s.N; lost*20 > len(r.Trials) {
+		fmt.Fprintf(out, "  %s\n", report.Wrap(fmt.Sprintf("%d of %d pairs were disturbed: this machine, or the API server, is too busy for so many at once. Fewer of them, "+
+			"a longer RetryPeriod or a quieter machine leaves more room: %s", lost, len(r.Trials), a.typed(fmt.Sprintf("labctl trials --pairs %d --mode %s", max(1, len(r.Trials)/3), r.Mode))), 80, 2))
+	}
 	for _, c := range r.Checks {
 		if c.Verdict != check.Pass || c.Name == check.Distribution {
 			fmt.Fprintf(out, "  %s\n", report.Wrap(fmt.Sprintf("%s: %s: %s", c.Verdict, c.Name, c.Reason), 80, 2))

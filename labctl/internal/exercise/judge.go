@@ -183,7 +183,7 @@ func (j judge) predicted(q Question, answer string) (check.Verdict, string, stri
 	said, _ := plain.ParseNumber(answer)
 	of, _ := j.exercise.Question(q.Of)
 	good, _ := j.counted(of)
-	measured, cite := figure(q.Figure, good)
+	measured, cite := figure(q, good)
 	if measured == nil {
 		return check.Pass, fmt.Sprintf("you said %s%s; not measured yet", said, Unit(q.Figure)), ""
 	}
@@ -208,17 +208,17 @@ func (j judge) read(q Question, answer string) (check.Verdict, string, string) {
 	said, _ := plain.ParseNumber(answer)
 	of, _ := j.exercise.Question(q.Of)
 	good, _ := j.counted(of)
-	measured, cite := figure(q.Figure, good)
+	measured, cite := figure(q, good)
 	if measured == nil {
 		verdict, reason, evidence := j.measured(of)
 		return verdict, "nothing to compare with: " + reason, evidence
 	}
-	if q.Figure != FigureReplacement && Unit(q.Figure) != "" && said.Decimals == 0 {
+	if Unit(q.Figure) != "" && said.Decimals == 0 {
 		return check.Fail, "write it with the decimals that were shown", cite
 	}
 	for i, v := range measured {
-		if said.Is(v) {
-			if q.Figure != FigureReplacement {
+		if said.Is(v) || q.Figure == FigureNeeded && near(said.Value, v) {
+			if !ofAll(q.Figure) {
 				cite = good[i].Event()
 			}
 			return check.Pass, fmt.Sprintf("%s%s, as the events give it", said, Unit(q.Figure)), cite
@@ -234,7 +234,7 @@ func (j judge) elsewhere(q Question, said plain.Number) string {
 			continue
 		}
 		good, _ := j.counted(other)
-		values, _ := figure(q.Figure, good)
+		values, _ := figure(q, good)
 		if slices.ContainsFunc(values, said.Is) {
 			return fmt.Sprintf("; it is the figure of %s", other.ID)
 		}
@@ -258,8 +258,13 @@ func Modelled(t recorded.Trial, said plain.Number) bool {
 	return ok && slices.ContainsFunc([]float64{p.MinSeconds, p.MaxSeconds, p.MeanSeconds, p.P95Seconds}, said.Is)
 }
 
-// figure returns a figure of each trial, and which trials they are. It is nil if there is none.
-func figure(name string, trials []recorded.Trial) ([]float64, string) {
+// figure returns the figure that a question asks for: of each trial, or one of all, and which trials they are. It is nil if
+// there is none.
+func figure(q Question, trials []recorded.Trial) ([]float64, string) {
+	name := q.Figure
+	if sampled(name) {
+		return sampleFigure(q, trials)
+	}
 	var values []float64
 	var cites []string
 	sum := 0.0
@@ -288,6 +293,11 @@ func value(name string, t recorded.Trial) (float64, bool) {
 		return of(t.LockGapSeconds)
 	case FigureGap:
 		return of(t.GapSeconds)
+	case FigureOverlap:
+		return of(t.OverlapSeconds)
+	case FigureNoHeartbeat:
+		seconds, ok := t.Run.NoHeartbeat[t.Number]
+		return seconds, ok
 	case FigureTransitions:
 		rise, ok := t.Rise()
 		return float64(rise), ok

@@ -45,7 +45,7 @@ func (w Want) String() string {
 	if w.Class != "" {
 		out += ", class " + string(w.Class)
 	}
-	return out
+	return out + w.Overlap.String()
 }
 
 // unpredicted is the id of a prediction about the question that is not made yet.
@@ -100,6 +100,7 @@ func (j judge) counted(q Question) (good []recorded.Trial, bad []spoiled) {
 func (w Want) settings(t recorded.Trial) bool {
 	release := t.Run.ReleaseOnCancel == nil || *t.Run.ReleaseOnCancel
 	return (w.Timing == "" || t.Run.Timing.String() == w.Timing) && (w.Identity == "" || string(t.Run.Identity) == w.Identity) &&
+		(w.Election == "" || string(t.Run.Election) == w.Election) &&
 		(w.ReleaseOnCancel == nil || release == *w.ReleaseOnCancel)
 }
 
@@ -125,7 +126,7 @@ func (w Want) differs(t recorded.Trial) (why string, unknown bool) {
 		b := band(t)
 		return fmt.Sprintf("the lock gap of %.2f s is outside of %.1f … %.1f s", *t.LockGapSeconds, b.MinSeconds, b.MaxSeconds), false
 	}
-	return "", false
+	return w.Overlap.differs(t)
 }
 
 // band is the range that the model gives for the trial as it happened.

@@ -51,14 +51,19 @@ const head = "# What was done of the exercises. Answers may be edited here; time
 
 // ReadProgress reads the file; a missing one is empty progress.
 func ReadProgress(file string) (*Progress, error) {
-	p := &Progress{Format: Format, Exercises: map[string]*Entry{}}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
+		return &Progress{Format: Format, Exercises: map[string]*Entry{}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	return ParseProgress(file, data)
+}
+
+// ParseProgress reads the text of a progress. Errors call it by the name of its file.
+func ParseProgress(file string, data []byte) (*Progress, error) {
+	p := &Progress{Format: Format, Exercises: map[string]*Entry{}}
 	text, err := plain.Decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

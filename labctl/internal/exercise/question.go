@@ -38,8 +38,10 @@ type Question struct {
 	// Of names the measured question whose trials a prediction or a reading is about, and Figure what of them.
 	Of     string `json:"of,omitempty"`
 	Figure string `json:"figure,omitempty"`
-	Run    *Want  `json:"run,omitempty"`
-	Live   *State `json:"live,omitempty"`
+	// Within is the margin of the figure "needed", in seconds.
+	Within float64 `json:"within,omitempty"`
+	Run    *Want   `json:"run,omitempty"`
+	Live   *State  `json:"live,omitempty"`
 	// After names questions that must have passed before an observation counts.
 	After []string `json:"after,omitempty"`
 	// Functions are where a citation may point to: names as in client-go, LeaderElector.renew.
@@ -51,12 +53,14 @@ type Want struct {
 	Mode   string `json:"mode"`
 	Trials int    `json:"trials"` // that many which count
 	Timing string `json:"timing,omitempty"`
-	// Identity and ReleaseOnCancel are settings of the operator that the run was made with.
+	// Election, Identity and ReleaseOnCancel are settings of the operator that the run was made with.
+	Election        string         `json:"election,omitempty"`
 	Identity        string         `json:"identity,omitempty"`
 	ReleaseOnCancel *bool          `json:"releaseOnCancel,omitempty"`
 	Class           timeline.Class `json:"class,omitempty"`
 	Transitions     *int           `json:"transitions,omitempty"` // by how much leaseTransitions rises
 	InBand          bool           `json:"inBand,omitempty"`      // the lock gap lies in the predicted range of its class
+	Overlap         Overlap        `json:"overlap,omitempty"`     // whether two leaders worked at a time
 	// LongerThan names another measured question: each trial's lock gap is longer than each of that one's.
 	LongerThan string `json:"longerThan,omitempty"`
 }
@@ -67,16 +71,20 @@ const (
 	FigureGap         = "gap"
 	FigureTransitions = "transitions" // the rise
 	FigureReplacement = "replacement" // how many of the trials the replacement won
+	FigureOverlap     = "overlap"     // how long two leaders worked at a time
+	FigureNoHeartbeat = "noHeartbeat" // for how long a reader of the Lease's heartbeat would have been told no
 )
 
-var figures = []string{FigureLockGap, FigureGap, FigureTransitions, FigureReplacement}
+var figures = []string{FigureLockGap, FigureGap, FigureTransitions, FigureReplacement, FigureOverlap, FigureNoHeartbeat, FigureMean, FigureMargin, FigureNeeded}
 
 // Unit is what a figure is counted in.
 func Unit(figure string) string {
-	if figure == FigureLockGap || figure == FigureGap {
+	switch figure {
+	case FigureTransitions, FigureReplacement, FigureNeeded:
+		return ""
+	default:
 		return " s"
 	}
-	return ""
 }
 
 // Answered reports whether the student types an answer.
@@ -190,6 +198,9 @@ func (e Exercise) checkFigure(q Question) error {
 	if !slices.Contains(figures, q.Figure) {
 		return fmt.Errorf("figure %q is none of %s", q.Figure, strings.Join(figures, ", "))
 	}
+	if (q.Figure == FigureNeeded) != (q.Within > 0) {
+		return fmt.Errorf("figure %s needs a margin, and no other has one: within", FigureNeeded)
+	}
 	return nil
 }
 
@@ -202,6 +213,9 @@ func (e Exercise) checkRun(w *Want) error {
 	}
 	if w.Trials < 1 {
 		return errors.New("it asks for no trial")
+	}
+	if w.Overlap != "" && w.Overlap != OverlapNone && w.Overlap != OverlapSome {
+		return fmt.Errorf("overlap %q is neither %s nor %s", w.Overlap, OverlapNone, OverlapSome)
 	}
 	if other, ok := e.Question(w.LongerThan); w.LongerThan != "" && (!ok || other.Kind != Measured) {
 		return fmt.Errorf("longerThan %q is no measured question", w.LongerThan)

@@ -28,6 +28,15 @@ type Snapshot struct {
 	// Logged are the messages in the replicas' logs, and Working the pods whose newest line of work is not older than two seconds.
 	Logged  []string
 	Working []string
+	OnLoss  string // what a replica does when it loses the Lease
+	Program string // what the Deployment runs in the operator's place; empty if nothing
+	// WrittenAt is when the API server last wrote the Lease, by its clock and to the second; zero if it does not say.
+	WrittenAt time.Time
+	// Leaders is the sum of the replicas' gauge is_leader, and Answering how many of them answer the webhook; if one could not be
+	// asked, NoAnswer says why.
+	Leaders, Answering int
+	NoAnswer           string
+	Heartbeat          string // what a reader of the Lease is told: yes or no
 }
 
 // String tells it in one line.
@@ -54,6 +63,9 @@ type State struct {
 	Timing          string `json:"timing,omitempty"`
 	Identity        string `json:"identity,omitempty"`
 	ReleaseOnCancel *bool  `json:"releaseOnCancel,omitempty"`
+	OnLoss          string `json:"onLoss,omitempty"`
+	Heartbeat       string `json:"heartbeat,omitempty"` // yes or no
+	Belief
 	// Answer is a field that the student writes down: holder or transitions. It must be what the Lease says then.
 	Answer string `json:"answer,omitempty"`
 }
@@ -69,15 +81,15 @@ func (s State) valid() error {
 		return fmt.Errorf("answer %q is neither %s nor %s", s.Answer, AnswerHolder, AnswerTransitions)
 	}
 	if s.Replicas == nil && s.Led == nil && s.Workers == nil && s.May == nil && s.MayNot == nil && s.Logged == "" && s.Timing == "" &&
-		s.Identity == "" && s.ReleaseOnCancel == nil && s.Answer == "" {
+		s.Identity == "" && s.ReleaseOnCancel == nil && s.OnLoss == "" && s.Heartbeat == "" && s.Belief == (Belief{}) && s.Answer == "" {
 		return errors.New("live asks for nothing")
 	}
-	return nil
+	return s.Belief.valid()
 }
 
 // differs says in what the lab is not as asked; empty if it is.
 func (s State) differs(now Snapshot, answer string) string {
-	for _, d := range []string{s.replicas(now), s.access(now), s.settings(now), s.field(now, answer)} {
+	for _, d := range []string{s.replicas(now), s.access(now), s.settings(now), s.Belief.differs(now), s.field(now, answer)} {
 		if d != "" {
 			return d
 		}
@@ -91,6 +103,8 @@ func (s State) replicas(now Snapshot) string {
 		return fmt.Sprintf("%d of %d replicas are ready, %d are asked for", now.Ready, now.Replicas, *s.Replicas)
 	case s.Led != nil && *s.Led && !led:
 		return "no replica holds a Lease that it renewed of late"
+	case s.Heartbeat != "" && s.Heartbeat != now.Heartbeat:
+		return fmt.Sprintf("the heartbeat is %s, asked for is %s", now.Heartbeat, s.Heartbeat)
 	case s.Led != nil && !*s.Led && led:
 		return fmt.Sprintf("%s still holds the Lease and renews it", now.Lease.Holder)
 	case s.Workers != nil && len(now.Working) != *s.Workers:
@@ -112,6 +126,9 @@ func (s Snapshot) led() bool {
 func (s State) unseen(now Snapshot) string {
 	if len(s.May)+len(s.MayNot) > 0 {
 		return now.NoVerbs
+	}
+	if s.asks() {
+		return now.NoAnswer
 	}
 	return ""
 }
@@ -139,6 +156,8 @@ func (s State) settings(now Snapshot) string {
 		return fmt.Sprintf("the timing is %s, asked for is %s", now.Timing, s.Timing)
 	case s.Identity != "" && now.Identity != s.Identity:
 		return fmt.Sprintf("the identity is %s, asked for is %s", now.Identity, s.Identity)
+	case s.OnLoss != "" && now.OnLoss != s.OnLoss:
+		return fmt.Sprintf("a replica that loses the Lease does %s, asked for is %s", now.OnLoss, s.OnLoss)
 	case s.ReleaseOnCancel != nil && now.ReleaseOnCancel != *s.ReleaseOnCancel:
 		return fmt.Sprintf("ReleaseOnCancel is %t, asked for is %t", now.ReleaseOnCancel, *s.ReleaseOnCancel)
 	}

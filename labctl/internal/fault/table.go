@@ -97,7 +97,7 @@ func unheard() []Description {
 		{
 			Mode: Deny, Title: "deny", Action: "let an admission policy refuse the holder's writes of the Lease until a standby leads",
 			NoKubectl: "a policy and its binding are more than one line", Silences: true,
-			Effect: "the API server logs the holder's updates as refused (422), and the holder says why", Undo: "the policy refuses nothing after at most 60 s; labctl removes it, or the next command of labctl that finds it",
+			Effect: "the API server logs the holder's updates as refused (422), and the holder says why", Undo: "the policy refuses nothing after at most 60 s; labctl removes it, or a process beside labctl within that minute, or the next command of labctl",
 			Lesson: "Missing rights are loud: each renewal names the rule, the leader gives up in time, and all else that it does still works.",
 		},
 	}
@@ -115,7 +115,7 @@ func robbed() []Description {
 		{
 			Mode: DeleteLease, Title: "delete the Lease", Action: "delete the Lease object",
 			Kubectl: "kubectl -n LEASE-NAMESPACE delete lease LEASE", Kind: OfObject,
-			Effect: "the Lease is gone (T3)", Undo: "labctl removes the stamps of the old count from the work objects, or the next command of labctl that finds them marked",
+			Effect: "the Lease is gone (T3)", Undo: "labctl removes the stamps of the old count from the work objects, or a process beside labctl within 60 s, or the next command of labctl",
 			Lesson: "A standby that makes the Lease again counts from 0, so the fence takes it for an old leader and refuses its writes until the stamps are removed; plain client-go is often quicker and writes its old record again.",
 		},
 		{

@@ -70,6 +70,15 @@ func Explain(in Input, class timeline.Class) []Term {
 	}, ends...)
 }
 
+// ExplainAged is Explain for a holder that is killed age seconds after its last renewal.
+func ExplainAged(in Input, age float64) []Term {
+	terms := Explain(in, timeline.Expired)
+	if in.Standbys > 0 {
+		terms[0].MinSeconds, terms[0].MeanSeconds, terms[0].MaxSeconds = -age, -age, -age
+	}
+	return terms
+}
+
 func replacement(in Input) Term {
 	s := in.ReplacementStart
 	return Term{"until the replacement's first poll", s, s, s, "", ""}

@@ -35,6 +35,20 @@ func TestExplain_AddsUp(t *testing.T) {
 	}
 }
 
+// With a known age the terms still add up.
+func TestExplainAged_AddsUp(t *testing.T) {
+	in := Input{Timing: api.Default(), Standbys: 1}
+	for _, age := range []float64{0, 0.5, 2} {
+		var least, mean, most float64
+		for _, term := range ExplainAged(in, age) {
+			least, mean, most = least+term.MinSeconds, mean+term.MeanSeconds, most+term.MaxSeconds
+		}
+		if p := PredictAged(in, age); math.Abs(least-p.MinSeconds) > 1e-9 || math.Abs(most-p.MaxSeconds) > 1e-9 || math.Abs(mean-p.MeanSeconds) > 0.6 {
+			t.Errorf("age %g s: the terms give %.3f / %.3f / %.3f, the prediction %.3f / %.3f / %.3f", age, least, mean, most, p.MinSeconds, p.MeanSeconds, p.MaxSeconds)
+		}
+	}
+}
+
 // The cited lines are what they are said to be, where the module's source is at hand.
 func TestTerms_SourcesAreTrue(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}} {{.Version}}", "k8s.io/client-go").Output()

@@ -51,6 +51,20 @@ func (l *Lab) fits(d fault.Description, options Options, timing api.Timing) erro
 	return nil
 }
 
+// succeeded refuses to silence a holder that nobody can succeed: its pod stays, so no replacement is made.
+func (l *Lab) succeeded(modes []fault.Mode, replicas int) error {
+	hint := "labctl scale 2"
+	if l.foreign != nil {
+		hint = fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", l.Deployment.Namespace, l.Deployment.Name)
+	}
+	for _, m := range modes {
+		if d, _ := fault.Describe(m); d.Silences && replicas < 2 {
+			return &provider.Problem{Err: fmt.Errorf("%s waits for a standby to take over, and the operator has 1 replica", m), Hint: hint}
+		}
+	}
+	return nil
+}
+
 // needed are the rights that a mode needs beside those of the lab itself.
 func (l *Lab) needed(m fault.Mode) []authorizationv1.ResourceAttributes {
 	own, leases := l.Deployment.Namespace, l.leaseNamespace()

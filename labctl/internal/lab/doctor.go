@@ -29,20 +29,49 @@ func Doctor(ctx context.Context, p provider.Provider, name, image string) []chec
 	if err != nil {
 		return checks
 	}
-	examinations := []func(context.Context) check.Check{l.apiReady, l.nodeReady, l.rights, l.noMore, l.operatorReady, l.held, l.works}
-	if l.Cluster.Namespace != "" {
-		examinations = slices.Concat(examinations[:1], examinations[4:]) // nodes and other users' rights are somebody else's
-	}
-	for _, examine := range examinations {
+	for i, e := range l.examinations() {
 		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-		c := examine(bounded)
+		c := e.examine(bounded)
 		cancel()
 		checks = append(checks, c)
-		if c.Verdict != check.Pass && (c.Name == "api" || c.Name == "node" || c.Name == "operator") {
-			return checks
+		if rest := l.examinations()[i+1:]; c.Verdict != check.Pass && e.first && len(rest) > 0 {
+			var names []string
+			for _, r := range rest {
+				names = append(names, r.name)
+			}
+			return append(checks, check.Check{Name: "rest", Verdict: check.Unknown, Reason: "not looked at before that is mended: " + strings.Join(names, ", ")})
 		}
 	}
 	return checks
+}
+
+// examination is one look at a lab; without a pass of a first one, those after it tell nothing.
+type examination struct {
+	name    string
+	first   bool
+	examine func(context.Context) check.Check
+}
+
+func (l *Lab) examinations() []examination {
+	all := []examination{{"agent", true, l.nodeAnswers}, {"api", true, l.apiReady}, {"node", true, l.nodeReady}, {"rbac", false, l.rights}, {"rbac-least", false, l.noMore},
+		{"operator", true, l.operatorReady}, {"lease", false, l.held}, {"work", false, l.works}}
+	if l.Cluster.Namespace != "" { // nodes and other users' rights are somebody else's
+		all = slices.DeleteFunc(all, func(e examination) bool { return slices.Contains([]string{"node", "rbac", "rbac-least"}, e.name) })
+	}
+	if _, ok := l.Provider.(provider.NodeProber); !ok {
+		all = slices.DeleteFunc(all, func(e examination) bool { return e.name == "agent" })
+	}
+	return all
+}
+
+// nodeAnswers asks the node itself, which tells of processes and does what silences them.
+func (l *Lab) nodeAnswers(ctx context.Context) check.Check {
+	err := l.Provider.(provider.NodeProber).NodeProbe(l.Cluster)(ctx)
+	c := verdictOf("agent", err, "the node tells of its processes")
+	if err != nil {
+		c.Reason, c.Hint = "the node does not tell of its processes: "+c.Reason, "labctl down && labctl up"
+	}
+	return c
 }
 
 // machine is what the provider needs of this machine, with what only the making of a lab needs if that is still to come.
@@ -158,7 +187,7 @@ func (l *Lab) operatorReady(ctx context.Context) check.Check {
 	if err != nil {
 		return verdictOf("operator", err, "")
 	}
-	reason := fmt.Sprintf("%d of %d replicas are ready%s", state.Ready, state.Replicas, unready(state.Pods))
+	reason := fmt.Sprintf("%d of %d replicas are ready", state.Ready, state.Replicas)
 	if state.Replicas == 0 {
 		return check.Check{Name: "operator", Verdict: check.Fail, Reason: "the operator is scaled to 0: nobody can lead", Hint: "labctl scale 2"}
 	}
@@ -166,7 +195,7 @@ func (l *Lab) operatorReady(ctx context.Context) check.Check {
 		reason += ", but a rollout is not finished"
 	}
 	if !state.Settled {
-		return check.Check{Name: "operator", Verdict: check.Fail, Reason: reason, Hint: fmt.Sprintf("kubectl -n %s get pods,events", l.Deployment.Namespace)}
+		return check.Check{Name: "operator", Verdict: check.Fail, Reason: reason + unready(state.Pods), Hint: fmt.Sprintf("kubectl -n %s get pods,events", l.Deployment.Namespace)}
 	}
 	if err := state.Settings.Timing.Validate(); err != nil {
 		return check.Check{Name: "operator", Verdict: check.Fail, Reason: reason + ", but its timing is unsafe: " + err.Error(), Hint: "labctl operator set --timing default"}

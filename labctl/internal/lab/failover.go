@@ -110,6 +110,9 @@ func (l *Lab) prepare(ctx context.Context, options Options) (replica.State, erro
 		}
 		return state, &provider.Problem{Err: fmt.Errorf("the operator is scaled to 0: nobody can lead"), Hint: hint}
 	}
+	if err := l.succeeded(options.Modes, state.Replicas); err != nil {
+		return state, err
+	}
 	if options.Lanes > 1 {
 		return options.Set.In(state), nil // the lanes get the settings, and the operator keeps its own
 	}

@@ -9,6 +9,8 @@ import (
 
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"academy.example/lab/labctl/internal/observe"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
@@ -23,6 +25,7 @@ type Foreign struct {
 	LeaseNamespace, LeaseName string
 
 	timing api.Timing // LeaseDuration from the Lease, RetryPeriod as it was seen; RenewDeadline shows nowhere and is 0
+	shows  bool       // it writes its work where the lab's operator does, so that two leaders are seen
 }
 
 // of returns the lab with the foreign operator in place of its own, once its Lease is seen to be renewed.
@@ -44,9 +47,17 @@ func (f Foreign) of(ctx context.Context, l *Lab) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.shows = f.showsWork(ctx, l)
 	f.timing = api.Timing{LeaseDuration: time.Duration(lease.LeaseDurationSeconds) * time.Second, RetryPeriod: retry}
 	l.Say(fmt.Sprintf("Lease %s/%s: LeaseDuration %s; renewed every %s, which is taken for the RetryPeriod", f.LeaseNamespace, f.LeaseName, f.timing.LeaseDuration, retry))
 	return &own, nil
+}
+
+// showsWork reports whether there is a ConfigMap with the label of the lab's work in the operator's namespace. Where that may not be
+// asked, there is none.
+func (f Foreign) showsWork(ctx context.Context, l *Lab) bool {
+	list, err := l.Client.CoreV1().ConfigMaps(f.Namespace).List(ctx, metav1.ListOptions{LabelSelector: api.LabelWork + "=true"})
+	return err == nil && len(list.Items) > 0
 }
 
 // A RetryPeriod is told from so many renewals, waited for at most so long.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/timeline"
@@ -56,8 +57,9 @@ func (r *run) makeLanes(ctx context.Context, l *Lab, state replica.State) (remov
 // newLane is a lane on a lab's operator.
 func (r *run) newLane(l *Lab, number int, state replica.State) *lane {
 	made := &lane{run: r, number: number, lab: l, settings: state.Settings, replicas: state.Replicas, view: newView(l.hears()),
-		random: rand.New(rand.NewPCG(r.options.Seed, r.options.Seed+uint64(number)))}
+		random: draws(r.options.Seed, number)}
 	made.target = replica.Target{Deployment: l.Deployment, Cluster: l.Cluster, Config: l.config, LeaseNamespace: l.leaseNamespace(), Lease: state.Settings.LeaseName}
+	made.target.Latency = gap.Latency(state.Settings.Timing)
 	made.target.Signaler, _ = l.Provider.(provider.Signaler)
 	made.target.Silencer, _ = l.Provider.(provider.Silencer)
 	made.target.Stopper, _ = l.Provider.(provider.ServerStopper)
@@ -86,14 +88,7 @@ func (l *Lab) hears() hears {
 
 // makeLane applies the operator's manifests in a namespace of the lane's own and waits for a leader.
 func (r *run) makeLane(ctx context.Context, l *Lab, number int, state replica.State) (*lane, error) {
-	own := *l
-	own.Deployment.Namespace = laneNamespace(fmt.Sprint(number))
-	own.Say = func(string) {} // what each lane waits for at its start is of no interest
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own.Deployment.Namespace, Labels: map[string]string{labelLane: fmt.Sprint(number)}}}
-	_, err := l.Client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
-	if err == nil {
-		err = replica.Apply(ctx, l.config, r.options.Manifests, replica.Wanted{Namespace: own.Deployment.Namespace, Image: l.Cluster.OperatorImage, Replicas: state.Replicas, Args: state.Args})
-	}
+	own, err := l.applyLane(ctx, number, r.options.Manifests, replica.Wanted{Image: l.Cluster.OperatorImage, Replicas: state.Replicas, Args: state.Args})
 	if err == nil {
 		err = own.WaitLed(ctx)
 	}
@@ -104,7 +99,21 @@ func (r *run) makeLane(ctx context.Context, l *Lab, number int, state replica.St
 		return nil, fmt.Errorf("make lane %d: %w", number, err)
 	}
 	own.Say = l.Say
-	return r.newLane(&own, number, state), nil
+	return r.newLane(own, number, state), nil
+}
+
+// applyLane makes the lane's namespace and what is in it, and does not wait. Say of the lab that is returned says nothing.
+func (l *Lab) applyLane(ctx context.Context, number int, files fs.FS, want replica.Wanted) (*Lab, error) {
+	own := *l
+	own.Deployment.Namespace = laneNamespace(fmt.Sprint(number))
+	own.Say = func(string) {} // what each lane waits for at its start is of no interest
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own.Deployment.Namespace, Labels: map[string]string{labelLane: fmt.Sprint(number)}}}
+	_, err := l.Client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	if err == nil {
+		want.Namespace = own.Deployment.Namespace
+		err = replica.Apply(ctx, l.config, files, want)
+	}
+	return &own, err
 }
 
 // removeLimit bounds the removal of lanes: each pod may take its grace, and usually takes a second.

@@ -69,7 +69,7 @@ func (l *Lab) pairsHere(ctx context.Context, o PairOptions) ([]pairs.Trial, erro
 	var ended atomic.Int64
 	return pairs.Run(ctx, pairs.Config{REST: l.config, Namespace: l.Deployment.Namespace, Timing: o.Timing, Release: o.Mode == fault.Graceful,
 		Pairs: o.Pairs, Seed: o.Seed, Done: func(pairs.Trial) {
-			if n := int(ended.Add(1)); n%max(1, o.Pairs/4) == 0 {
+			if n := int(ended.Add(1)); n%max(1, o.Pairs/4) == 0 && ctx.Err() == nil { // an interrupt ends them all, unmeasured
 				l.Say(fmt.Sprintf("%d of %d pairs measured", n, o.Pairs))
 			}
 		}})

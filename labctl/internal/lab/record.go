@@ -69,7 +69,31 @@ func ReadRecord(path string) (Record, error) {
 		return r, err
 	}
 	r.Info = info
-	return r, EachEvent(path, func(e timeline.Event) { r.Events = append(r.Events, e) })
+	if err := EachEvent(path, func(e timeline.Event) { r.Events = append(r.Events, e) }); err != nil {
+		return r, err
+	}
+	return r, unread(path, r.together())
+}
+
+// together fails if the events are of other trials than run.json says: then the one or the other is of another run.
+func (r Record) together() error {
+	done := map[string]int{}
+	for _, t := range timeline.Trials(r.Events) {
+		if done[t.Mode]++; done[t.Mode] > r.Info.Trials*count(r.Info.Modes, t.Mode) {
+			return fmt.Errorf("%s: run.json says %d trials of each of %q, and timeline.jsonl has trial %d of mode %q: they are not of one run",
+				r.Path, r.Info.Trials, r.Info.Modes, done[t.Mode], t.Mode)
+		}
+	}
+	return nil
+}
+
+func count(words []string, word string) (n int) {
+	for _, w := range words {
+		if w == word {
+			n++
+		}
+	}
+	return n
 }
 
 // ReadInfo reads run.json of a run's folder.

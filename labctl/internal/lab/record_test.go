@@ -141,6 +141,9 @@ func TestReadRecord_WhatIsWrongIsNamed(t *testing.T) {
 		"half a run.json":     {"run.json", func(b []byte) []byte { return b[:40] }, "run.json line 3: unexpected end"},
 		"a word for a number": {"run.json", func(b []byte) []byte { return bytes.Replace(b, []byte("true"), []byte("3"), 1) }, "run.json line 10: json: cannot unmarshal number"},
 		"something else":      {"run.json", func(b []byte) []byte { return []byte("{}") }, `run.json is of schema "" and kind ""; this labctl reads "lab/v1" and "Run"`},
+		"trials of another run": {"run.json", func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"trialsPerMode": 2`), []byte(`"trialsPerMode": 1`), 1)
+		}, "they are not of one run"},
 		"a newer format": {"run.json", func(b []byte) []byte { return bytes.Replace(b, []byte(`"lab/v1"`), []byte(`"lab/v2"`), 1) },
 			`run.json is of schema "lab/v2" and kind "Run"; this labctl reads "lab/v1" and "Run"`},
 		"a clock that jumped back": {"timeline.jsonl", func(b []byte) []byte { return append(b, []byte(`{"t":1,"kind":"run-ended"}`+"\n")...) }, "t runs backwards, from"},

@@ -44,7 +44,7 @@ func RunsDir() (string, error) {
 	if base == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("find the folder of runs: %w", err)
+			return "", &provider.Problem{Err: fmt.Errorf("find the folder of runs: %w", err), Hint: "export XDG_DATA_HOME=$(mktemp -d)"}
 		}
 		base = filepath.Join(home, ".local", "share")
 	}
@@ -59,7 +59,7 @@ func newFolder(runs string, now time.Time, info RunInfo) (*Folder, error) {
 	}
 	path, err := makeUnique(runs, now.Format("20060102-150405")+what)
 	if err != nil {
-		return nil, &provider.Problem{Err: fmt.Errorf("make the folder of the run: %w", err), Hint: "labctl failover --runs-dir /tmp/labctl-runs"}
+		return nil, &provider.Problem{Err: fmt.Errorf("make the folder of the run: %w", err), Hint: "export XDG_DATA_HOME=$(mktemp -d)"}
 	}
 	f := &Folder{Path: path}
 	if err := f.write("run.json", info); err != nil {

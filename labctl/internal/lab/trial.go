@@ -68,8 +68,12 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 	if err != nil {
 		return err
 	}
-	n := l.run.next()
 	d, _ := fault.Describe(mode)
+	disarm, err := l.arm(ctx, d)
+	if err != nil {
+		return err
+	}
+	n := l.run.next()
 	issued := l.issue(d, s, phase)
 	limit := l.limit(mode, len(s.standbys))
 	l.say(fmt.Sprintf("trial %d: %s; waiting for a successor (at most %s)", n, mode, limit.Round(time.Second)))
@@ -77,7 +81,11 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 	l.observer.Emit(timeline.Event{Kind: timeline.FaultIssued, Fault: &issued})
 	pod := fault.Pod{Name: s.holder.Name, UID: s.holder.UID}
 	if d.Undone() {
-		defer l.restore(ctx, mode, pod)
+		defer func() {
+			if l.restore(ctx, mode, pod) {
+				disarm()
+			}
+		}()
 	}
 	err = fault.Inject(ctx, mode, l.target, pod, lasting(d, l.settings.Timing))
 	switch {

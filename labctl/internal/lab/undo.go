@@ -90,12 +90,15 @@ func (l *lane) endOutage(ctx context.Context, d fault.Description, pod fault.Pod
 // restoreLimit bounds the ending of a silence, which ends by itself anyway.
 const restoreLimit = 5 * time.Second
 
-func (l *lane) restore(ctx context.Context, mode fault.Mode, pod fault.Pod) {
+// restore ends what a mode did, and reports whether it could.
+func (l *lane) restore(ctx context.Context, mode fault.Mode, pod fault.Pod) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreLimit)
 	defer cancel()
-	if err := l.target.Restore(ctx, mode, pod); err != nil {
+	err := l.target.Restore(ctx, mode, pod)
+	if err != nil {
 		l.say(err.Error())
 	}
+	return err == nil
 }
 
 // unfence lifts a fence that a mode left, or a Lease that was deleted by hand: no failover could be timed behind it.

@@ -51,6 +51,47 @@ func TestFits(t *testing.T) {
 	}
 }
 
+// bare is a place that can do nothing but what the Kubernetes API can.
+type bare struct{ provider.Provider }
+
+func (bare) Name() string { return "bare" }
+
+func TestAble_RefusesWhatThePlaceCannotDo(t *testing.T) {
+	l := &Lab{Provider: bare{}, Cluster: provider.Cluster{Provider: "bare"}}
+	for _, m := range []fault.Mode{fault.Kill, fault.Freeze, fault.CutRefuse, fault.CutBlackHole, fault.Slow, fault.APIDown} {
+		err := l.able(t.Context(), Options{Modes: []fault.Mode{m}}, api.Default())
+		var problem *provider.Problem
+		if !errors.As(err, &problem) || !strings.Contains(err.Error(), "on bare nothing can do "+string(m)) || problem.Hint != "labctl failover --mode graceful" {
+			t.Errorf("%s: got %v", m, err)
+		}
+	}
+	if err := l.able(t.Context(), Options{Modes: []fault.Mode{fault.Graceful}}, api.Default()); err != nil {
+		t.Errorf("graceful: %v", err)
+	}
+}
+
+func TestSucceeded_RefusesToSilenceTheOnlyReplica(t *testing.T) {
+	for _, d := range fault.Modes() {
+		if err := (&Lab{}).succeeded([]fault.Mode{d.Mode}, 1); (err != nil) != d.Silences {
+			t.Errorf("%s of one replica: got %v", d.Mode, err)
+		}
+		if err := (&Lab{}).succeeded([]fault.Mode{d.Mode}, 2); err != nil {
+			t.Errorf("%s of two: got %v", d.Mode, err)
+		}
+	}
+}
+
+// A process must not stay silent until a kubelet restarts it, or a node is given up: seven probes ten seconds apart, and 40 s.
+func TestFits_TheLongestSilenceIsShorterThanTheLivenessOfTheManifest(t *testing.T) {
+	if fault.LongestSilence >= 70*time.Second {
+		t.Errorf("%s", fault.LongestSilence)
+	}
+	d, _ := fault.Describe(fault.Slow)
+	if lasting(d, api.Default()) != silence(api.Default())+api.Default().RetryPeriod {
+		t.Errorf("slow lasts %s: its one more renewal is not counted", lasting(d, api.Default()))
+	}
+}
+
 // allowing answers every question for a right.
 func allowing(client *fake.Clientset, allowed bool) {
 	client.PrependReactor("create", "selfsubjectaccessreviews", func(clienttesting.Action) (bool, runtime.Object, error) {

@@ -22,6 +22,8 @@ func (l *Lab) observer(state replica.State, lane int, start time.Time) *observe.
 		Lease: state.Settings.LeaseName, Pods: state.Selector, Deployment: l.Deployment.Name, Hide: nameless(l.Cluster.StateDir)}
 	if l.foreign == nil {
 		config.Work, config.Logs = api.LabelWork+"=true", true
+	} else if l.foreign.shows {
+		config.Work = api.LabelWork + "=true"
 	}
 	if watcher, ok := l.Provider.(provider.ProcessWatcher); ok {
 		config.Processes = l.processes(watcher)

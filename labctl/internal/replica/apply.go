@@ -25,13 +25,14 @@ var resources = map[string]struct {
 	schema.GroupVersionResource
 	namespaced bool
 }{
-	"Namespace":           {schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, false},
-	"ServiceAccount":      {schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}, true},
-	"ConfigMap":           {schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, true},
-	"Role":                {schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}, true},
-	"RoleBinding":         {schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}, true},
-	"Deployment":          {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, true},
-	"PodDisruptionBudget": {schema.GroupVersionResource{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}, true},
+	"Namespace":                {schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, false},
+	"ServiceAccount":           {schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}, true},
+	"ConfigMap":                {schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, true},
+	"Role":                     {schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}, true},
+	"RoleBinding":              {schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}, true},
+	"Deployment":               {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, true},
+	"CustomResourceDefinition": {schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, false},
+	"PodDisruptionBudget":      {schema.GroupVersionResource{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}, true},
 }
 
 // Wanted is how the objects of the manifests are changed before they are applied; zero values change nothing.
@@ -72,7 +73,7 @@ func Apply(ctx context.Context, config *rest.Config, manifests fs.FS, want Wante
 
 // change makes one object as it is wanted.
 func (w Wanted) change(object *unstructured.Unstructured) error {
-	if w.Namespace != "" {
+	if w.Namespace != "" && resources[object.GetKind()].namespaced {
 		object.SetNamespace(w.Namespace)
 	}
 	switch object.GetKind() {

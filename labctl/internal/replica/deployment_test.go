@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -103,6 +104,15 @@ func TestLoad_EveryObjectOfTheManifestsCanBeApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	own, err := fs.Sub(manifests.FS, "gate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate, err := load(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects = append(objects, gate...)
 	kinds := map[string]int{}
 	for _, o := range objects {
 		kinds[o.GetKind()]++

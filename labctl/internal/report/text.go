@@ -78,7 +78,10 @@ func kinds(w *sticky, groups []group) {
 	}
 	table.Flush()
 	if causes := causes(groups); causes != "" {
-		w.printf("\nhand-overs: %s\n", causes)
+		w.printf("\nhand-overs: %s; nobody led for %.1f s\n", causes, leaderless(groups))
+	}
+	if told := overlaps(groups); told != "" {
+		w.printf("\n%s\n", told)
 	}
 }
 
@@ -87,7 +90,7 @@ func cause(h timeline.HandOver) string {
 	return fmt.Sprintf("%s: %s → %s after %.2f s: %s", h.Cause, Short(h.From), Short(h.To), h.AtSeconds, h.Evidence)
 }
 
-// causes counts the hand-overs of all trials by what caused them.
+// causes counts the hand-overs of all trials by what caused them, each with the seconds in which nobody could hold the Lease.
 func causes(groups []group) string {
 	var all []timeline.HandOver
 	for _, g := range groups {
@@ -182,13 +185,21 @@ func verdict(w *sticky, f Failover) {
 	}
 	w.printf("\nverdict: %s (n = %s; %s)\n", f.Verdict, group{trials: f.Trials}.count(), what)
 	if f.Foreign {
-		w.printf("not judged: what the class should be, and whether two worked at a time\n")
+		w.printf("not judged: what the class should be%s\n", unlessShown(f.Checks, ", and whether two worked at a time"))
 	}
 	for _, c := range f.Checks {
 		if c.Verdict != check.Pass && c.Name != check.Undisturbed && c.Reason != check.NoneCounts { // which was told above
 			w.printf("  %s\n", Wrap(fmt.Sprintf("%s: %s: %s", c.Verdict, c.Name, c.Reason), 80, 2))
 		}
 	}
+}
+
+// unlessShown is the text, unless two leaders were looked for.
+func unlessShown(checks []check.Check, text string) string {
+	if slices.ContainsFunc(checks, func(c check.Check) bool { return c.Name == check.Overlap }) {
+		return ""
+	}
+	return text
 }
 
 // uncounted says how many trials are void, and why; "" if none is.

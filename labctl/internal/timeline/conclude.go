@@ -32,6 +32,7 @@ func (m *measurer) conclude() {
 		m.out.GapSeconds = &t7
 	}
 	m.out.OverlapSeconds = m.overlap()
+	m.out.LateWrites, m.out.RefusedWrites = m.tooLate()
 	m.out.Terms = m.terms()
 	m.out.WorkedOnSeconds = m.workedOn()
 }
@@ -140,11 +141,28 @@ func (m *measurer) overlap() *float64 {
 		return new(float64) // one process, which leads on
 	}
 	longest = round(longest)
-	_, works := m.workLogs[m.takeover.Holder]
-	if longest == 0 && (!works || !m.oldLogEnds || m.oldLogHole) {
+	begun, works := m.workLogs[m.takeover.Holder]
+	if longest == 0 && (!works || !m.heard(begun) || m.oldLogHole) {
 		return nil
 	}
 	return &longest
+}
+
+// tooLate counts what the old leader wrote, and tried to write, after the new one's first work.
+func (m *measurer) tooLate() (written, refused int) {
+	begun, works := m.works[m.takeover.Holder]
+	if !works || m.takeover.Holder == m.before.Holder {
+		return 0, 0
+	}
+	after := func(instants []float64) (n int) {
+		for _, at := range instants {
+			if at > begun.at {
+				n++
+			}
+		}
+		return n
+	}
+	return after(m.oldWrites), after(m.oldRefused)
 }
 
 // workPause is the longest pause between two ticks of a leader that works without a break, in seconds: several ticks, since a

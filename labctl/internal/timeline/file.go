@@ -54,14 +54,19 @@ func Read(in io.Reader) ([]Event, error) {
 	return events, nil
 }
 
+// longestLine bounds an event, in bytes; a pod's log line is cut long before.
+const longestLine = 4 << 20
+
 // Each hands on the events of a timeline one by one, as Read would return them; a long one need not fit into memory. A time
 // out of range, and one that runs backwards, is an error: no figure could be told from it.
 func Each(in io.Reader, on func(Event)) error {
 	var broken error
 	latest := 0.0
 	scanner := bufio.NewScanner(in)
-	scanner.Buffer(make([]byte, 64<<10), 4<<20)
+	scanner.Buffer(make([]byte, 64<<10), longestLine)
+	read := 0
 	for n := 1; scanner.Scan(); n++ {
+		read = n
 		if broken != nil {
 			return broken
 		}
@@ -77,7 +82,9 @@ func Each(in io.Reader, on func(Event)) error {
 		latest = max(latest, e.Seconds)
 		on(e)
 	}
-	if err := scanner.Err(); err != nil {
+	if err := scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("timeline line %d is longer than %d MiB", read+1, longestLine>>20)
+	} else if err != nil {
 		return fmt.Errorf("read timeline: %w", err)
 	}
 	if cut := new(json.SyntaxError); broken != nil && !errors.As(broken, &cut) {

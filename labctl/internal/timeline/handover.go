@@ -40,13 +40,15 @@ type hand struct {
 	answers  answers // to the holder
 	exits    map[string]Event
 	started  map[string]bool // pods whose process was started again
+	early    *Event          // a write in the holder's name after its process ended, and before a new one was told of
 	stranger bool            // the holder is none of the replicas
 	out      []HandOver
 }
 
-// handOvers tells all changes of the holder from the fault to the end of the trial.
+// handOvers tells all changes of the holder from the fault to the end of the trial; none if labctl, or the machine, stood still
+// meanwhile: what an API server did not say then is no evidence.
 func handOvers(m measurer) []HandOver {
-	if m.before == nil {
+	if m.before == nil || slices.ContainsFunc(m.holes, ours) {
 		return nil
 	}
 	h := hand{m: &m, holder: m.before.Holder, duration: float64(m.before.LeaseDurationSeconds), renewed: m.lastRenew,
@@ -87,6 +89,9 @@ func (h *hand) on(e Event) {
 		h.exits[e.Process.Pod] = e
 	case e.Kind == ProcessUp && e.Process != nil:
 		h.started[e.Process.Pod] = true
+		if pod := h.m.podOf(h.holder); h.early != nil && pod == e.Process.Pod {
+			h.took(*h.early, pod)
+		}
 	case e.Kind == LeaseSeen && e.Lease != nil:
 		h.lease(e)
 	}
@@ -98,8 +103,11 @@ func (h *hand) lease(e Event) {
 		return
 	}
 	pod := h.m.podOf(h.holder)
-	_, ended := h.exits[pod]
+	exit, ended := h.exits[pod]
 	again := ended && h.started[pod]
+	if ended && !again && e.Seconds > exit.Seconds+answerGrain { // no renewal that was under way
+		h.early = &e
+	}
 	if e.Lease.Holder != h.holder || h.released > 0 || h.deleted > 0 || again {
 		h.took(e, pod)
 	}
@@ -110,7 +118,7 @@ func (h *hand) lease(e Event) {
 func (h *hand) took(e Event, pod string) {
 	cause, evidence := h.why(e, pod)
 	h.out = append(h.out, HandOver{AtSeconds: round(e.Seconds - h.m.t0), From: h.holder, To: e.Lease.Holder, Cause: cause, Evidence: evidence})
-	h.holder, h.released, h.deleted, h.refused, h.answers = e.Lease.Holder, 0, 0, 0, answers{}
+	h.holder, h.released, h.deleted, h.refused, h.answers, h.early = e.Lease.Holder, 0, 0, 0, answers{}, nil
 	next := h.m.podOf(h.holder)
 	h.stranger = next != h.m.fault.Pod && !slices.Contains(h.m.fault.Standbys, next) && !h.m.made[next]
 	delete(h.exits, next)

@@ -80,16 +80,20 @@ func (m *measurer) hung(e Event) bool {
 	return m.back && m.fault.SharedClock && !e.Work.At.IsZero() && e.when(e.Work.At) < m.seen[T3].own
 }
 
+// ours reports whether a hole is labctl's own, which stood still, or this machine's.
+func ours(hole Event) bool {
+	return strings.HasPrefix(hole.Note, "this program") || strings.HasPrefix(hole.Note, "the machine")
+}
+
 // byOutage reports whether a hole in the record is the fault's own doing: it began before the API server was back.
 func (m *measurer) byOutage(hole Event) bool {
 	back, ended := m.seen[T3]
-	own := !strings.HasPrefix(hole.Note, "this program") && !strings.HasPrefix(hole.Note, "the machine")
-	return m.fault.Kind == Outage && own && (!ended || hole.Seconds-hole.HoleSeconds <= back.at)
+	return m.fault.Kind == Outage && !ours(hole) && (!ended || hole.Seconds-hole.HoleSeconds <= back.at)
 }
 
 // workedOn is how long the holder worked on after it had lost the Lease, by its own log.
 func (m *measurer) workedOn() *float64 {
-	if m.robbed == 0 || !m.oldLogEnds || m.oldLogHole {
+	if m.robbed == 0 || !m.heard(m.robbed) || m.oldLogHole {
 		return nil
 	}
 	on := 0.0

@@ -165,7 +165,67 @@ func TestHandOvers_TellACrashFromASilence(t *testing.T) {
 			t.Errorf("%s: got %+v, want %s", name, got.HandOvers, c.want)
 		}
 	}
+	still := steady().polling(2).fault(9, "kill").add(30, Event{Kind: WatchHole, Note: "this program stood still, away for 20.00 s", HoleSeconds: 20}).lease(30, "other", 4)
+	if got := Measure(still.events, 1); got.Void == "" || len(got.HandOvers) != 0 {
+		t.Errorf("labctl stood still: got %+v, void %q; want no cause", got.HandOvers, got.Void)
+	}
 	if got := Measure(steady().fault(9, "kill").add(9.5, Event{Kind: LeaseSeen, Lease: &Lease{Holder: "old", RenewTime: time.Time{}}}).events, 1); len(got.HandOvers) != 0 {
 		t.Errorf("a renewal counts as a hand-over: %+v", got.HandOvers)
+	}
+}
+
+// What the old leader writes, or tries to, after its successor's first work is counted; what came before is not.
+func TestMeasure_CountsTheWritesOfAnOldLeader(t *testing.T) {
+	s := steady().fault(9, "freeze").work(9.1, "old").lease(24, "other", 4).work(24.1, "other").work(24.3, "old")
+	for _, at := range []float64{24.4, 24.5} {
+		s.log(at, "old", api.MessageWriteRefused)
+	}
+	got := Measure(s.log(24.6, "old", api.MessageWriteFailed).events, 1)
+	if got.LateWrites != 1 || got.RefusedWrites != 3 {
+		t.Errorf("%d went through and %d were refused, want 1 and 3; void %q", got.LateWrites, got.RefusedWrites, got.Void)
+	}
+}
+
+// The API server carried out what the holder asked for, and the holder waited in vain: neither a crash nor a cut.
+func TestHandOvers_TellASlowAPIServer(t *testing.T) {
+	request := func(s *script, at float64, verb string, code int) *script {
+		return s.add(at, Event{Kind: LeaseRequest, Request: &Request{Verb: verb, Code: code, Pod: "old", UID: "old-uid", Received: wall(at), Answered: wall(at)}})
+	}
+	gaveUp := func(s *script, at float64) *script {
+		return s.add(at, Event{Kind: LogLine, Log: &Log{Pod: "old", UID: "old-uid", Message: api.MessageLeaseRequest, Raw: `{"error":"context deadline exceeded"}`}})
+	}
+	slow := func(kind FaultKind) *script { return steady().fault(9, "slow").of(kind).lease(10.2, "old", 3) }
+	for name, c := range map[string]struct {
+		script *script
+		want   string
+	}{
+		"answered, and given up":            {gaveUp(request(request(slow(Latency), 10.2, "update", 200), 14.2, "get", 200), 14.3), "old>other slow-api"},
+		"the same without a known fault":    {gaveUp(request(slow(""), 14.2, "get", 200), 14.3), "old>other slow-api"},
+		"given up, and not a request came":  {gaveUp(slow(Latency), 14.3), "old>other silence"},
+		"answered, and nothing to complain": {request(slow(Latency), 14.2, "get", 200), "old>other silence"},
+	} {
+		got := Measure(c.script.lease(26, "other", 4).events, 1)
+		if causes(got) != c.want {
+			t.Errorf("%s: %s, want %s; %+v", name, causes(got), c.want, got.HandOvers)
+		}
+		if name == "answered, and given up" && (got.Void != "" || got.Class != Expired) {
+			t.Errorf("%s: class %s, void %q", name, got.Class, got.Void)
+		}
+	}
+}
+
+// A node may tell of the new process later than the new process writes.
+func TestHandOvers_TellACrashWhoseNewProcessIsQuick(t *testing.T) {
+	for name, c := range map[string]struct {
+		script *script
+		want   string
+	}{
+		"the write comes first":       {steady().fault(9, "crash").process(9.01, ProcessGone, "old").lease(10.1, "old", 3).process(10.12, ProcessUp, "old").lease(12.1, "old", 3), "old>old crash"},
+		"the process is told first":   {steady().fault(9, "crash").process(9.01, ProcessGone, "old").process(10.08, ProcessUp, "old").lease(10.1, "old", 3).lease(12.1, "old", 3), "old>old crash"},
+		"a renewal that was sent yet": {steady().fault(9, "crash").process(9.01, ProcessGone, "old").lease(9.02, "old", 3).process(10.08, ProcessUp, "old").lease(10.1, "old", 3), "old>old crash"},
+	} {
+		if got := causes(Measure(c.script.events, 1)); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
 	}
 }

@@ -103,7 +103,9 @@ type measurer struct {
 	renewals   []time.Time // of the holder before the fault, as it wrote them
 	oldLogs    []float64   // the old leader's reconciles in run seconds: the last before the fault, and those after it
 	oldWrites  []float64   // arrivals of the old leader's writes after the fault
+	oldRefused []float64   // when it logged that a write of its own was refused, in run seconds
 	oldLogEnds bool        // its log was read to the end
+	oldAttempt float64     // when it last logged an attempt to acquire, in run seconds: it contends again
 	oldLogHole bool
 }
 
@@ -374,6 +376,10 @@ func (m *measurer) oldLine(e Event) {
 		m.oldLogEnds = true
 	case e.Log.Message == api.MessageReconcile:
 		m.oldLogs = append(m.oldLogs, m.logTime(e))
+	case e.Log.Message == api.MessageWriteRefused, e.Log.Message == api.MessageWriteFailed:
+		m.oldRefused = append(m.oldRefused, m.logTime(e))
+	case e.Log.Message == api.MessageAttempt:
+		m.oldAttempt = m.logTime(e)
 	case e.Log.Message == api.MessageSignal:
 		m.set(T2, e, SourceLog, e.Log.Time)
 	}

@@ -88,6 +88,10 @@ type Trial struct {
 	// WorkedOnSeconds is how long the holder worked on after the Lease was stolen from it or deleted; nil if that was not done, or
 	// not seen to its end.
 	WorkedOnSeconds *float64 `json:"workedOnSeconds,omitempty"`
+	// LateWrites are the old leader's writes that went through after the new one's first work, and RefusedWrites those that did not:
+	// the fence or the API server refused them, by its own log.
+	LateWrites    int `json:"lateWrites,omitempty"`
+	RefusedWrites int `json:"refusedWrites,omitempty"`
 	// Errors are the warnings and errors that the replicas logged during the trial, and requests on the Lease that were refused.
 	Errors []string `json:"errors,omitempty"`
 }

@@ -20,7 +20,7 @@ const frames = 30
 func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	// The terminal is asked for its colours before the program reads keys from it.
 	renderer := lipgloss.NewRenderer(out)
-	renderer.HasDarkBackground()
+	renderer.SetHasDarkBackground(dark(in, out))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	feed := newFeed()

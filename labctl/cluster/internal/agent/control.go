@@ -97,6 +97,7 @@ type podLine struct {
 	RestartCount int32  `json:"restartCount"`
 	StartedAt    string `json:"startedAt,omitempty"`
 	Running      bool   `json:"running"`
+	Network      string `json:"network,omitempty"` // of the pod's way to the API server: open, blackhole, refuse or slow
 }
 
 func (n *node) servePods(w http.ResponseWriter, _ *http.Request) {
@@ -109,6 +110,9 @@ func (n *node) servePods(w http.ResponseWriter, _ *http.Request) {
 		v := worker.shown.Load()
 		for _, c := range v.containers {
 			line := podLine{UID: uid, Namespace: v.pod.Namespace, Name: v.pod.Name, Container: c.name, RestartCount: c.restarts}
+			if v.relay != nil {
+				line.Network = string(v.relay.Mode())
+			}
 			if c.proc != nil {
 				line.PID, line.Running = c.proc.PID(), true
 				line.StartedAt = c.proc.Started().UTC().Format(time.RFC3339Nano)

@@ -48,6 +48,12 @@ func (r *Relay) SetSlow(latency, lasts time.Duration) error {
 	return r.network.set(Slow, latency, lasts)
 }
 
+// Mode is how the network fares now.
+func (r *Relay) Mode() Mode {
+	mode, _, _ := r.network.now()
+	return mode
+}
+
 // network is the state of a Relay and the connections it may have to reset.
 type network struct {
 	mu      sync.Mutex

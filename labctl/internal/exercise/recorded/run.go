@@ -19,6 +19,8 @@ type Run struct {
 	report.Failover
 	// Edited says what the run's trials.json tells otherwise than its events: one of the two was changed afterwards.
 	Edited []string
+	// NoHeartbeat is, by the trial's number, for how many seconds a reader of the Lease's heartbeat would have been told no.
+	NoHeartbeat map[int]float64
 }
 
 // Trial is one trial of a run.

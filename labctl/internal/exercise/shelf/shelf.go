@@ -12,6 +12,7 @@ import (
 
 	"academy.example/lab/labctl/internal/exercise/recorded"
 	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/pulse"
 )
 
 // Runs returns the measured runs in a folder that were made in the named lab (any, if it is empty) and did not begin before
@@ -58,7 +59,7 @@ func Run(path string) (recorded.Run, error) {
 	if record.Info.Virtual() {
 		return recorded.Run{}, fmt.Errorf("run %s was simulated, and not measured", filepath.Base(path))
 	}
-	r := recorded.Run{Name: filepath.Base(path), Lab: record.Info.Lab, StartedAt: record.Info.StartedAt, Failover: record.Report()}
+	r := recorded.Run{Name: filepath.Base(path), Lab: record.Info.Lab, StartedAt: record.Info.StartedAt, Failover: record.Report(), NoHeartbeat: pulse.Silence(record.Events)}
 	if r.Edited, err = record.Contradictions(r.Trials); err != nil {
 		return recorded.Run{}, fmt.Errorf("compare run %s with its trials.json: %w", r.Name, err)
 	}

@@ -3,7 +3,6 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -222,8 +221,10 @@ func (p Provider) start(where paths, spec provider.Spec) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(portFree(api.DefaultPort), disk(where.state).Err); err != nil {
-		return nil, err // a control plane would end on the one, and the replicas on the other, in words of their own
+	for _, l := range limits(where.state) {
+		if l.Err != nil {
+			return nil, l.Err
+		}
 	}
 	for _, dir := range []string{where.state, where.sockets} {
 		if err := home.Private(dir); err != nil {

@@ -26,7 +26,7 @@ import (
 const (
 	minMemory = 600 << 20
 	minDisk   = 100 << 20
-	minFiles  = 1024 // open files: the node's process, which has the most, holds 87
+	minFiles  = 256 // open files: the node's process, which has the most, holds 87
 )
 
 // Examine looks at all that a lab needs: programs that run and belong together, a folder that can be private, disk, memory,
@@ -42,8 +42,41 @@ func (p Provider) Examine(ctx context.Context, lab, _ string) []provider.Finding
 	if err != nil {
 		return findings
 	}
-	return append(findings, disk(above), memory(), files(), provider.Finding{Name: "port", Making: true,
-		Good: fmt.Sprintf("port %d is free for the replicas", api.DefaultPort), Err: portFree(api.DefaultPort)})
+	return append(append(findings, memory()), limits(above)...)
+}
+
+// limits are what a lab can't be made without. start refuses to try, since a control plane ends on them in words of its own.
+func limits(dir string) []provider.Finding {
+	port := provider.Finding{Name: "port", Making: true, Good: fmt.Sprintf("port %d is free for the replicas", api.DefaultPort), Err: portFree(api.DefaultPort)}
+	loopback := provider.Finding{Name: "loopback", Good: "this machine can be reached by itself", Err: loopbackUp()}
+	return []provider.Finding{disk(dir), files(), space(), loopback, port}
+}
+
+// loopbackUp connects to itself.
+func loopbackUp() error {
+	problem := func(err error) error {
+		return &provider.Problem{Err: fmt.Errorf("127.0.0.1 can't be reached, and all parts of a lab talk over it: %w", err), Hint: "sudo ip link set lo up"}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return problem(err)
+	}
+	defer l.Close()
+	c, err := net.DialTimeout("tcp", l.Addr().String(), 2*time.Second)
+	if err != nil {
+		return problem(err)
+	}
+	return c.Close()
+}
+
+// space looks at the limit of a process's addresses: etcd maps ten GiB, of which it uses little.
+func space() provider.Finding {
+	const need = 16 << 30
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || limit.Max >= need && limit.Cur >= need {
+		return provider.Finding{Name: "addresses", Good: "no limit of address space is in etcd's way"}
+	}
+	return provider.Finding{Name: "addresses", Err: &provider.Problem{Err: fmt.Errorf("a process may have %d MiB of address space, and etcd maps 10 GiB", min(limit.Cur, limit.Max)>>20), Hint: "ulimit -v unlimited"}}
 }
 
 // programs runs academy-cluster: one of another version, or for another machine, is found before a lab is made.

@@ -1,0 +1,46 @@
+package cmd
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestE2EGate runs the three scenarios of the operation gate on a real API server with real Jobs. It takes six minutes, so only
+// make e2e does it.
+func TestE2EGate(t *testing.T) {
+	if os.Getenv("LAB_E2E") == "" {
+		t.Skip("make e2e does it")
+	}
+	w := newWorld(t)
+	w.must("labctl", "up", "--replicas", "1")
+	flow := w.gate("--operations", "40")
+	if flow.Flow == nil || flow.Flow.Operations != 40 || len(flow.Flow.Overlaps) != 0 || len(flow.Flow.Turns) == 0 {
+		t.Errorf("got %+v", flow.Flow)
+	}
+	for _, scenario := range []string{scenarioGap, scenarioCrash} {
+		r := w.gate("--scenario", scenario)
+		if m := r.Measured; m == nil || m.SinceRefreshSeconds < 60 || m.OldJob == m.NewJob {
+			t.Errorf("%s: got %+v", scenario, m)
+		}
+	}
+	off := w.gate("--cluster-operation-gate=false", "--operations", "30", "--rest", "5s")
+	if off.Flow == nil || len(off.Flow.Overlaps) == 0 {
+		t.Errorf("without the gate nothing overlaps: %+v", off.Flow)
+	}
+	if out := w.kubectl("get", "lease", "-l", "captf.io/lease=cluster"); strings.Contains(out, "captf-cluster-") {
+		t.Errorf("without the gate there is a cluster lease:\n%s", out)
+	}
+}
+
+// gate is a run that must pass.
+func (w *world) gate(args ...string) (r gateRunResult) {
+	w.t.Helper()
+	ran := w.run(5*time.Minute, "labctl", append([]string{"gate", "run", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(ran.out), &r); err != nil || ran.code != ExitPass {
+		w.t.Errorf("%v: exit code %d, %v\n%s%s", args, ran.code, err, ran.out, ran.err)
+	}
+	return r
+}
