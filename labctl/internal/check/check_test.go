@@ -157,3 +157,24 @@ func TestGapInBand_WithoutAPredictionThereIsNoVerdict(t *testing.T) {
 		}
 	}
 }
+
+// A leader that is asked to stop and does not release renews no more from then on, and lives until its work has stopped: its
+// record runs out that much sooner after its end.
+func TestGapInBand_CountsFromTheLastSignOfLife(t *testing.T) {
+	for _, c := range []struct {
+		gap, asked, ended float64
+		want              Verdict
+	}{
+		{11.5, 0.1, 2.1, Pass}, // 13.5 s after it was asked
+		{11.5, 0.1, 0.1, Fail},
+		{23.5, 0.1, 2.1, Fail}, // 25.5 s after it was asked
+		{23.5, 0.1, 0.1, Pass},
+	} {
+		trial := timeline.Trial{Mode: string(fault.Graceful), Class: timeline.Expired, LockGapSeconds: &c.gap, Standbys: 1,
+			InstantsSeconds: map[string]float64{timeline.T2: c.asked, timeline.T3: c.ended}}
+		in := gap.Input{Timing: api.Default(), Mode: fault.Graceful, Standbys: 1, KeepsLease: true}
+		if got := Only([]Case{{Trial: trial, Input: in}}, GapInBand); len(got) != 1 || got[0].Verdict != c.want {
+			t.Errorf("%+v: got %+v, want %s", c, got, c.want)
+		}
+	}
+}

@@ -55,6 +55,12 @@ func (in Input) Accepts(class timeline.Class) bool {
 	return class == in.Class() || in.kind() == fault.OfServer && class == timeline.SameIdentity
 }
 
+// Asks reports whether the holder is asked to stop, which takes it a while, and not ended at once.
+func (in Input) Asks() bool {
+	d, _ := fault.Describe(in.Mode)
+	return d.Releases
+}
+
 // Transitions is how much leaseTransitions rises, and whether it begins at 0 instead. A plain holder that makes a deleted Lease
 // again writes the record that it had.
 func (in Input) Transitions(class timeline.Class, winner timeline.Winner) (rise int, fromZero bool) {
