@@ -18,7 +18,6 @@ import (
 	leasesource "academy.example/lab/labctl/internal/checklist/source"
 	"academy.example/lab/labctl/internal/exercise/recorded"
 	"academy.example/lab/labctl/internal/exercise/shelf"
-	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
 )
@@ -138,10 +137,8 @@ func (a *app) checklistFill(runsDir, file string) error {
 	if err != nil {
 		return err
 	}
-	if runsDir == "" {
-		if runsDir, err = lab.RunsDir(); err != nil {
-			return err
-		}
+	if runsDir, err = runsFolder(runsDir); err != nil {
+		return err
 	}
 	runs, skipped := shelf.Runs(runsDir, a.name, time.Time{})
 	for _, err := range skipped {
@@ -196,17 +193,12 @@ func (a *app) checklistCheck(runsDir, file string) error {
 	if err != nil {
 		return err
 	}
-	text, err := readText(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &provider.Problem{Err: fmt.Errorf("there is no file %s", file), Hint: "labctl checklist fill " + shellWord(file)}
-	}
+	text, err := readFilled(file)
 	if err != nil {
 		return err
 	}
-	if runsDir == "" {
-		if runsDir, err = lab.RunsDir(); err != nil {
-			return err
-		}
+	if runsDir, err = runsFolder(runsDir); err != nil {
+		return err
 	}
 	result := l.Check(text, checklist.Evidence{ClientGo: clientGo(), Run: func(name string) (recorded.Run, bool, error) {
 		path := filepath.Join(runsDir, name)
@@ -241,4 +233,13 @@ func (a *app) printChecked(file string, r checklist.Result) error {
 	}
 	_, err := fmt.Fprintf(a.streams.Out, "verdict: %s\n", r.Verdict)
 	return err
+}
+
+// readFilled is readText for a checklist that somebody has filled in.
+func readFilled(file string) (plain.Text, error) {
+	text, err := readText(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &provider.Problem{Err: fmt.Errorf("there is no file %s", file), Hint: "labctl checklist fill " + shellWord(file)}
+	}
+	return text, err
 }

@@ -76,10 +76,8 @@ func (a *app) evidenceExport(c *cobra.Command, k *course, f exportFlags, args []
 	if err := a.openCourse(k); err != nil {
 		return err
 	}
-	if f.runsDir == "" {
-		if f.runsDir, err = lab.RunsDir(); err != nil {
-			return err
-		}
+	if f.runsDir, err = runsFolder(f.runsDir); err != nil {
+		return err
 	}
 	e := &handIn{app: a, judges: judges, course: k, runs: f.runsDir, hide: lab.Nameless(f.runsDir), chosen: map[string]bool{}}
 	if err := e.about(c.Context()); err != nil {
@@ -197,10 +195,7 @@ func (e *handIn) checklists(files []string) error {
 		files = []string{usualChecklist}
 	}
 	for _, file := range files {
-		text, err := readText(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return &provider.Problem{Err: fmt.Errorf("there is no file %s", file), Hint: "labctl checklist fill " + shellWord(file)}
-		}
+		text, err := readFilled(file)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/exercise"
 	"academy.example/lab/labctl/internal/exercise/shelf"
-	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/report"
 )
 
@@ -120,12 +119,9 @@ func (a *app) printResults(k *course, results []exercise.Result) error {
 // evidence gathers what an exercise's questions are held against: runs since it was begun, and the lab if it is asked about.
 func (a *app) evidence(ctx context.Context, k *course, e exercise.Exercise, entry *exercise.Entry) (exercise.Evidence, error) {
 	evidence := exercise.Evidence{ClientGo: clientGo(), Now: time.Now(), NoLab: "the lab was not looked at"}
-	dir := k.runsDir
-	if dir == "" {
-		var err error
-		if dir, err = lab.RunsDir(); err != nil {
-			return evidence, err
-		}
+	dir, err := runsFolder(k.runsDir)
+	if err != nil {
+		return evidence, err
 	}
 	runs, skipped := shelf.Runs(dir, a.name, entry.Started)
 	for _, err := range skipped {

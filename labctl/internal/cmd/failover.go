@@ -117,9 +117,7 @@ func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
 			return o, err
 		}
 	}
-	if o.RunsDir == "" {
-		o.RunsDir, err = lab.RunsDir()
-	}
+	o.RunsDir, err = runsFolder(o.RunsDir)
 	return o, err
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"academy.example/lab/labctl/internal/gatelab"
-	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/operator/lease/gate/model"
@@ -78,11 +77,9 @@ func (a *app) gateCheck(c *cobra.Command, v model.Variant, runs string) error {
 	show.Stop()
 	r.Violation, r.TraceSteps = found.Violation, len(found.Trace)
 	if r.Violation != "" {
-		if runs == "" {
-			var err error
-			if runs, err = lab.RunsDir(); err != nil {
-				return err
-			}
+		runs, err := runsFolder(runs)
+		if err != nil {
+			return err
 		}
 		path, err := gatelab.Record(runs, time.Now(), v, found)
 		if err != nil {

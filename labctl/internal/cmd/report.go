@@ -140,25 +140,32 @@ func readRecord(runs string, args []string) (lab.Record, error) {
 
 // newestOf reads the newest run of a lab. Runs that can't be read are passed over: they are not known to be its own.
 func newestOf(runs, name string) (lab.Record, error) {
-	if runs == "" {
-		var err error
-		if runs, err = lab.RunsDir(); err != nil {
-			return lab.Record{}, err
-		}
+	runs, err := runsFolder(runs)
+	if err != nil {
+		return lab.Record{}, err
 	}
 	found, err := os.ReadDir(runs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return lab.Record{}, err
 	}
 	for _, f := range slices.Backward(found) { // their names begin with the time
-		if !f.IsDir() {
-			continue
+		path := filepath.Join(runs, f.Name())
+		if info, err := lab.ReadInfo(path); !f.IsDir() || err != nil || info.Lab != name {
+			continue // and its events are not read
 		}
-		if r, err := lab.ReadRecord(filepath.Join(runs, f.Name())); err == nil && r.Info.Lab == name {
+		if r, err := lab.ReadRecord(path); err == nil {
 			return r, nil
 		}
 	}
 	return lab.Record{}, &provider.Problem{Err: fmt.Errorf("there is no run of lab %q in %s", name, runs), Hint: "labctl failover --force"}
+}
+
+// runsFolder is the folder of runs: the one that was named, or the usual one.
+func runsFolder(named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	return lab.RunsDir()
 }
 
 // findRun returns the folder of the run that was named, or of the newest one.
@@ -167,11 +174,9 @@ func findRun(runs string, args []string) (string, error) {
 	if len(args) > 0 {
 		run = args[0]
 	}
-	if runs == "" {
-		var err error
-		if runs, err = lab.RunsDir(); err != nil {
-			return "", err
-		}
+	runs, err := runsFolder(runs)
+	if err != nil {
+		return "", err
 	}
 	return lab.FindRun(runs, run)
 }

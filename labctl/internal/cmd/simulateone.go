@@ -25,12 +25,9 @@ func (a *app) simulateOne(ctx context.Context, f simulateFlags, s sim.Scenario) 
 	if f.seed == 0 {
 		return &provider.Problem{Err: fmt.Errorf("--trial %d is a trial of a seed, and none is given", f.trial), Hint: fmt.Sprintf("labctl simulate --seed 7 --trial %d", f.trial)}
 	}
-	runs := f.runsDir
-	if runs == "" {
-		var err error
-		if runs, err = lab.RunsDir(); err != nil {
-			return err
-		}
+	runs, err := runsFolder(f.runsDir)
+	if err != nil {
+		return err
 	}
 	d, _ := fault.Describe(fault.Mode(f.mode))
 	issued := &timeline.Fault{Mode: f.mode, Silences: d.Silences, Kind: timeline.FaultKind(d.Kind)}

@@ -29,12 +29,13 @@ func Doctor(ctx context.Context, p provider.Provider, name, image string) []chec
 	if err != nil {
 		return checks
 	}
-	for i, e := range l.examinations() {
+	all := l.examinations()
+	for i, e := range all {
 		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
 		c := e.examine(bounded)
 		cancel()
 		checks = append(checks, c)
-		if rest := l.examinations()[i+1:]; c.Verdict != check.Pass && e.first && len(rest) > 0 {
+		if rest := all[i+1:]; c.Verdict != check.Pass && e.first && len(rest) > 0 {
 			var names []string
 			for _, r := range rest {
 				names = append(names, r.name)
