@@ -83,15 +83,21 @@ func Overall(checks []Check) Verdict {
 		overall = Unknown
 	}
 	for _, c := range checks {
-		switch c.Verdict {
-		case Fail:
-			return Fail
-		case Unknown:
-			overall = Unknown
-		case Pass:
-		}
+		overall = overall.And(c.Verdict)
 	}
 	return overall
+}
+
+// And is the verdict over both: Fail if either is, else Unknown if either is.
+func (v Verdict) And(other Verdict) Verdict {
+	switch {
+	case v == Fail || other == Fail:
+		return Fail
+	case v == Unknown || other == Unknown:
+		return Unknown
+	default:
+		return Pass
+	}
 }
 
 func (r rule) over(cases []Case) Check {

@@ -46,12 +46,7 @@ func (l List) Check(text plain.Text, evidence Evidence) Result {
 	for _, f := range l.Fields {
 		item := j.item(f)
 		r.Items = append(r.Items, item)
-		switch {
-		case item.Verdict == check.Fail:
-			r.Verdict = check.Fail
-		case item.Verdict == check.Unknown && r.Verdict == check.Pass:
-			r.Verdict = check.Unknown
-		}
+		r.Verdict = r.Verdict.And(item.Verdict)
 	}
 	return r
 }

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -59,14 +58,7 @@ func killedCluster(t *testing.T, w *world) {
 	if n := len(w.pids()); n < 7 {
 		t.Fatalf("found %d processes of the lab, want a supervisor, four children and two replicas: %v", n, w.pids())
 	}
-	var record struct{ PID int }
-	data, err := os.ReadFile(filepath.Join(w.dir, "state/labctl/lab/cluster.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &record)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := clusterIn(t, w.dir+"/state/labctl/lab")
 	w.kubectl("patch", "lease", "academy-operator", "--type=merge", "-p", `{"spec":{"holderIdentity":"ghost","leaseDurationSeconds":3600}}`)
 	if err := syscall.Kill(record.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -100,14 +92,7 @@ func sideBySide(t *testing.T, w *world) {
 }
 
 func downLeavesNothing(t *testing.T, w *world) {
-	var record struct{ NodeSocket string }
-	data, err := os.ReadFile(filepath.Join(w.dir, "state/labctl/lab/cluster.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &record)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := clusterIn(t, w.dir+"/state/labctl/lab")
 	w.must("labctl", "down")
 	if _, err := os.Stat(filepath.Dir(record.NodeSocket)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the sockets' folder %s is left: %v", filepath.Dir(record.NodeSocket), err)

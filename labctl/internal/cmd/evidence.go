@@ -254,18 +254,8 @@ func (a *app) evidenceSummaryCommand(k *course) *cobra.Command {
 const formatCSV = "csv"
 
 func (a *app) evidenceSummary(c *cobra.Command, k *course, f summaryFlags, args []string) error {
-	usage := func(format string, values ...any) error {
-		return usageError{command: c.CommandPath(), err: fmt.Errorf(format, values...)}
-	}
-	switch {
-	case !slices.Contains([]string{formatText, formatCSV, formatHTML, formatJSON}, f.format):
-		return usage("--format %q is not text, csv, html or json", f.format)
-	case f.output == "" && c.Flags().Changed("output"):
-		return usage("--output has no file's name")
-	case a.json && c.Flags().Changed("format") && f.format != formatJSON:
-		return usage("--json means --format json; it can't be joined with --format %s", f.format)
-	case a.json:
-		f.format = formatJSON
+	if err := a.checkFormat(c, &f.format, f.output, formatText, formatCSV, formatHTML, formatJSON); err != nil {
+		return err
 	}
 	var class *evidence.Class
 	if f.class != "" {

@@ -108,16 +108,7 @@ func TestMistakes_Live(t *testing.T) {
 	halfWritten(t, lab)
 	twoAtOnce(t, w)
 	w.must("labctl", "failover", "--timing", "fast")
-	record := func() (r clusterRecord) {
-		data, err := os.ReadFile(filepath.Join(lab, "cluster.json"))
-		if err == nil {
-			err = json.Unmarshal(data, &r)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
+	record := func() clusterRecord { return clusterIn(t, lab) }
 	for _, mistake := range []struct {
 		name string
 		do   func()

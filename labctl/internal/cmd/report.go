@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,18 +77,8 @@ func named(c *cobra.Command, args []string) error {
 }
 
 func (a *app) showReport(c *cobra.Command, f reportFlags, args []string) error {
-	usage := func(format string, args ...any) error {
-		return usageError{command: c.CommandPath(), err: fmt.Errorf(format, args...)}
-	}
-	switch {
-	case !slices.Contains(reportFormats(), f.format):
-		return usage("--format %q is not text, md, html or json", f.format)
-	case f.output == "" && c.Flags().Changed("output"):
-		return usage("--output has no file's name")
-	case a.json && c.Flags().Changed("format") && f.format != formatJSON:
-		return usage("--json means --format json; it can't be joined with --format %s", f.format)
-	case a.json:
-		f.format = formatJSON
+	if err := a.checkFormat(c, &f.format, f.output, reportFormats()...); err != nil {
+		return err
 	}
 	args, err := a.ofLab(c, f.runsDir, args)
 	if err != nil {
@@ -118,6 +109,24 @@ func (a *app) showReport(c *cobra.Command, f reportFlags, args []string) error {
 		return verdictError{ExitFail}
 	}
 	return exitFor(result.Verdict)
+}
+
+// checkFormat refuses values of --format and --output, and sets the format that --json means.
+func (a *app) checkFormat(c *cobra.Command, format *string, output string, known ...string) error {
+	usage := func(format string, args ...any) error {
+		return usageError{command: c.CommandPath(), err: fmt.Errorf(format, args...)}
+	}
+	switch last := len(known) - 1; {
+	case !slices.Contains(known, *format):
+		return usage("--format %q is not %s or %s", *format, strings.Join(known[:last], ", "), known[last])
+	case output == "" && c.Flags().Changed("output"):
+		return usage("--output has no file's name")
+	case a.json && c.Flags().Changed("format") && *format != formatJSON:
+		return usage("--json means --format json; it can't be joined with --format %s", *format)
+	case a.json:
+		*format = formatJSON
+	}
+	return nil
 }
 
 // ofLab names the newest run of the lab, if a lab was named and no run.

@@ -186,7 +186,7 @@ func (v *victim) lost(child string) {
 	v.note("failover after it", failover.took)
 }
 
-// clusterRecord is what the torture reads of cluster.json.
+// clusterRecord is what tests read of cluster.json.
 type clusterRecord struct {
 	PID        int
 	Server     string
@@ -194,17 +194,20 @@ type clusterRecord struct {
 	Children   map[string]struct{ PID int }
 }
 
-func (v *victim) record() clusterRecord {
-	var r clusterRecord
-	data, err := os.ReadFile(filepath.Join(v.dir, "state/labctl/lab/cluster.json"))
+// clusterIn reads the cluster.json of a lab's folder.
+func clusterIn(t *testing.T, folder string) (r clusterRecord) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, "cluster.json"))
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}
 	if err != nil {
-		v.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return r
 }
+
+func (v *victim) record() clusterRecord { return clusterIn(v.t, v.dir+"/state/labctl/lab") }
 
 // server returns the port of the API server; "" as long as nobody wrote it down.
 func (v *victim) server() string {

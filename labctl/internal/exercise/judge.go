@@ -61,12 +61,7 @@ func Judge(e Exercise, entry *Entry, evidence Evidence) Result {
 	for _, q := range e.Questions {
 		item := items[q.ID]
 		r.Items = append(r.Items, item)
-		switch {
-		case item.Verdict == check.Fail:
-			r.Verdict = check.Fail
-		case item.Verdict == check.Unknown && r.Verdict == check.Pass:
-			r.Verdict = check.Unknown
-		}
+		r.Verdict = r.Verdict.And(item.Verdict)
 	}
 	if r.Verdict == check.Pass && entry.Passed == nil {
 		now := evidence.Now.UTC().Truncate(time.Second)
