@@ -45,34 +45,29 @@ func (l *Lab) Flow(ctx context.Context, o Options) (Judgement, error) {
 	return judged, errors.Join(err, lost)
 }
 
-// flow makes machines, and changes the cluster's inputs after each of its operations, until all Jobs are done.
+// flow makes machines, and changes the cluster's inputs again and again, until all Jobs are done.
 func (l *Lab) flow(ctx context.Context, o Options, seen *observer) error {
 	ticker := time.NewTicker(o.Every)
 	defer ticker.Stop()
-	machines, turns, said := 0, 0, 0
-	var rested time.Time
+	var f flow
+	said := 0
 	for {
-		done := seen.of(JobFinished, true)
-		switch total := machines + turns; {
-		case total >= o.Operations && done+seen.of(JobFinished, false) >= total:
+		f.begun, f.finished, f.applied = seen.of(JobCreated, false), seen.of(JobFinished, false), seen.of(JobFinished, true)
+		var err error
+		switch f.next(o, time.Now()) {
+		case allDone:
 			return nil
-		case total >= o.Operations:
-		case turns == done && rested.IsZero():
-			rested = time.Now().Add(o.Rest)
-		case turns == done && time.Now().After(rested):
-			turns, rested = turns+1, time.Time{}
-			if err := l.put(ctx, gate.Cluster, clusterName, map[string]any{"inputs": fmt.Sprint("turn ", turns), "seconds": int64(o.ClusterSeconds)}); err != nil {
-				return err
-			}
-		default:
-			machines++
-			if err := l.put(ctx, gate.Machine, fmt.Sprintf("m-%03d", machines), map[string]any{"inputs": "a", "seconds": int64(o.Seconds)}); err != nil {
-				return err
-			}
+		case turnCluster:
+			err = l.put(ctx, gate.Cluster, clusterName, map[string]any{"inputs": fmt.Sprint("turn ", f.turns), "seconds": int64(o.ClusterSeconds)})
+		case makeMachine:
+			err = l.put(ctx, gate.Machine, fmt.Sprintf("m-%03d", f.machines), map[string]any{"inputs": "a", "seconds": int64(o.Seconds)})
 		}
-		if begun := seen.of(JobCreated, true) + seen.of(JobCreated, false); begun/20 > said {
-			said = begun / 20
-			l.Say(fmt.Sprintf("%d of %d operations have begun", begun, o.Operations))
+		if err != nil {
+			return err
+		}
+		if f.begun/20 > said {
+			said = f.begun / 20
+			l.Say(fmt.Sprintf("%d of %d operations have begun", f.begun+f.turns, o.Operations))
 		}
 		select {
 		case <-ticker.C:
@@ -80,6 +75,45 @@ func (l *Lab) flow(ctx context.Context, o Options, seen *observer) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// flow is how far a flow has come.
+type flow struct {
+	machines, turns int       // that were asked for
+	begun, finished int       // Jobs of machines that were seen
+	applied         int       // Jobs of the cluster that were seen to end
+	rested          time.Time // when the cluster's inputs change again; zero while it applies
+}
+
+type turn int
+
+const (
+	wait turn = iota
+	makeMachine
+	turnCluster
+	allDone
+)
+
+// next returns what is to be done now, and counts it. The cluster applies first when a machine's Job is seen, then again o.Rest after
+// each time. However fast machines are made, one of the operations is the cluster's.
+func (f *flow) next(o Options, now time.Time) turn {
+	total := f.machines + f.turns
+	switch {
+	case total >= o.Operations:
+		if f.finished+f.applied >= total {
+			return allDone
+		}
+		return wait
+	case f.turns == 0 && f.begun > 0, f.turns > 0 && !f.rested.IsZero() && now.After(f.rested):
+		f.turns, f.rested = f.turns+1, time.Time{}
+		return turnCluster
+	case f.turns == 0 && total == o.Operations-1:
+		return wait
+	case f.turns > 0 && f.turns == f.applied && f.rested.IsZero():
+		f.rested = now.Add(o.Rest)
+	}
+	f.machines++
+	return makeMachine
 }
 
 // Measured is what a gap, or the lease of a manager that was killed, lasted.
