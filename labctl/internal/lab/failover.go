@@ -162,13 +162,14 @@ func (r *run) open() error {
 	return nil
 }
 
-// all does every trial of every mode, each on the next lane that is free, and leaves the replicas ready.
+// all does every trial, each on the next lane that is free, and leaves the replicas ready. The modes take turns, so that a machine that
+// slows down or a run that is cut short touches all of them alike.
 func (r *run) all(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	queue := make(chan fault.Mode, len(r.options.Modes)*r.options.Trials)
-	for _, mode := range r.options.Modes {
-		for range r.options.Trials {
+	for range r.options.Trials {
+		for _, mode := range r.options.Modes {
 			queue <- mode
 		}
 	}
