@@ -16,6 +16,7 @@ NODE_IMAGE ?=
 TIMING     ?= default
 V          ?=
 SEED       ?= 1
+SOAK       ?= 80m
 HOST        = $(shell go env GOHOSTOS)/$(shell go env GOHOSTARCH)
 PLATFORMS  ?= $(HOST)
 
@@ -67,6 +68,9 @@ mutants: lab-up ## try the checks on every faulty operator of docs/mutants.md, a
 torture: build ## kill labctl 100 times, in each mode 3 times, and the cluster 20 times, at random instants (SEED), and look for what is left, 25 minutes
 	LAB_TORTURE=$(SEED) go test -count=1 -timeout 60m -run TestTorture -v ./labctl/internal/cmd
 
+soak: build ## do failovers in all modes for 80 minutes, with ten replicas, and look at memory, descriptors and goroutines (SOAK=2h)
+	LAB_SOAK=$(SOAK) go test -count=1 -timeout 24h -run TestSoak -v ./labctl/internal/cmd
+
 check: ## what must hold before a commit: format, vet, tidy, then the tests
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "hint: gofmt -w the files above"; exit 1; }
 	go vet ./... && go mod tidy -diff
@@ -98,4 +102,4 @@ kit-of:
 clean: lab-down ## remove the lab, bin and dist; the Go cache and recorded runs stay
 	rm -rf bin dist
 
-.PHONY: help failover build tools cluster lab-up lab-down watch test e2e mutants torture check bench kit kit-of clean e2e-kind
+.PHONY: help failover build tools cluster lab-up lab-down watch test e2e mutants torture soak check bench kit kit-of clean e2e-kind
