@@ -68,11 +68,8 @@ const (
 	trialsFile   = "trials.json"
 )
 
-// The names that an archive may hold: nothing else is read, and nothing leads out of it.
-var (
-	runName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
-	pathNames = regexp.MustCompile(`^(?:progress\.yaml|checklists/[a-z0-9][a-z0-9._-]{0,39}\.md|runs/[A-Za-z0-9][A-Za-z0-9._-]{0,79}/(?:run\.json|timeline\.jsonl|trials\.json))$`)
-)
+// pathNames are the names that an archive may hold: nothing else is read, and nothing leads out of it.
+var pathNames = regexp.MustCompile(`^(?:progress\.yaml|checklists/[a-z0-9][a-z0-9._-]{0,39}\.md|runs/[A-Za-z0-9][A-Za-z0-9._-]{0,79}/(?:run\.json|timeline\.jsonl|trials\.json))$`)
 
 // The limits of an archive. A run of a thousand trials takes 50 MB.
 const (

@@ -155,7 +155,7 @@ func ClassHTML(out io.Writer, p ClassPage) error {
 		Style   template.CSS
 		Spreads []*figure
 		Lines   []string
-	}{ClassPage: p, Style: template.CSS(htmlStyle), Spreads: classSpreads(p.Pools)} //nolint:gosec // the style is this package's own
+	}{ClassPage: p, Style: template.CSS(htmlStyle), Spreads: classSpreads(p.Pools)} // the style is this package's own
 	for _, pool := range p.Pools {
 		for _, c := range pool.Checks {
 			filled.Lines = append(filled.Lines, fmt.Sprintf("%s, class %s, %s: %s: %s", title(timeline.Visible(pool.Mode)), pool.Class, pool.Timing, c.Verdict, timeline.Visible(c.Reason)))

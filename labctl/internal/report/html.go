@@ -89,7 +89,7 @@ type fact struct{ Name, Value, Flag string }
 func newPage(f Failover, about About, events []timeline.Event) page {
 	groups := byMode(f.Trials)
 	p := page{
-		Style: template.CSS(htmlStyle), Name: about.Name, Subject: subject(f.Header), Verdict: f.Verdict, Count: group{trials: f.Trials}.count(), //nolint:gosec // the style is this package's own
+		Style: template.CSS(htmlStyle), Name: about.Name, Subject: subject(f.Header), Verdict: f.Verdict, Count: group{trials: f.Trials}.count(), // the style is this package's own
 		Foreign: f.Foreign, Cut: cutShort(f), Facts: facts(f, about), Void: uncounted(f.Trials), Commands: commands(f, about), Words: glossary(),
 	}
 	for _, g := range groups {

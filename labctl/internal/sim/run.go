@@ -20,7 +20,8 @@ func run(t *testing.T, b Batch) []Result {
 	t.Helper()
 	results := make([]Result, b.N)
 	for i := range results {
-		rand.Seed(int64(b.Seed) + int64(i)) //nolint:staticcheck // client-go draws its jitter from the global source
+		//lint:ignore SA1019 client-go draws its jitter from the global source
+		rand.Seed(int64(b.Seed) + int64(i))
 		synctest.Test(t, func(*testing.T) { results[i] = newWorld(b.Scenario, b.Seed+uint64(i)).play(b.Record) })
 	}
 	return results

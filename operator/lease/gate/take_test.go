@@ -53,7 +53,8 @@ func TestNames_AreDeterministicAndAsLongForOneNameAsForAnother(t *testing.T) {
 	if short.ClusterLease() != long.ClusterLease() || short.ClusterLease() != clusterApply().Object.ClusterLease() {
 		t.Error("one cluster has two cluster leases")
 	}
-	if short.JobName(gate.Apply, "a") != short.JobName(gate.Apply, "a") || short.JobName(gate.Apply, "a") == short.JobName(gate.Apply, "b") || short.JobName(gate.Apply, "a") == short.JobName(gate.Plan, "a") {
+	name, again := short.JobName(gate.Apply, "a"), short.JobName(gate.Apply, "a")
+	if name != again || name == short.JobName(gate.Apply, "b") || name == short.JobName(gate.Plan, "a") {
 		t.Error("the name of a Job does not follow from operation and inputs")
 	}
 }

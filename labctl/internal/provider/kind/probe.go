@@ -114,7 +114,7 @@ func native(i info) bool {
 func memory(i info) provider.Finding {
 	f := provider.Finding{Name: "memory", Good: fmt.Sprintf("Docker has %.1f GiB", float64(i.memory)/(1<<30))}
 	if i.memory > 0 && i.memory < minMemory {
-		f.Err = &provider.Problem{Err: fmt.Errorf("Docker has %.1f GiB of memory, and two nodes need %d", float64(i.memory)/(1<<30), minMemory>>30), Hint: "labctl up --provider embedded"}
+		f.Err = &provider.Problem{Err: fmt.Errorf("%.1f GiB of memory are Docker's, and two nodes need %d", float64(i.memory)/(1<<30), minMemory>>30), Hint: "labctl up --provider embedded"}
 	}
 	return f
 }
