@@ -24,10 +24,12 @@ const (
 	removeLimit = 60 * time.Second
 )
 
+var errNoAnswer = errors.New("no answer from Docker")
+
 // docker runs the docker program and returns what it printed. Its process group is its own, so that a Ctrl-C meant for
 // labctl does not end it half way.
 func docker(ctx context.Context, limit time.Duration, args ...string) (string, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer from Docker within %s", limit))
+	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w within %s", errNoAnswer, limit))
 	defer cancel()
 	cmd := exec.CommandContext(limited, "docker", args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

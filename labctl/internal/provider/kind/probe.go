@@ -69,7 +69,7 @@ func explain(err error) error {
 		return problem("this user may not use Docker", "sudo usermod -aG docker $USER && newgrp docker")
 	case strings.Contains(text, "Cannot connect to the Docker daemon"), strings.Contains(text, "connection refused"):
 		return problem("the Docker daemon does not run", "sudo systemctl start docker")
-	case strings.Contains(text, "gave no answer"):
+	case errors.Is(err, errNoAnswer):
 		return problem("the Docker daemon hangs", "sudo systemctl restart docker")
 	default:
 		return problem("Docker", "docker info")
