@@ -11,7 +11,15 @@ const devel = "dev"
 // Version is what `go build` recorded of this program, or dev.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+	if !ok {
+		return devel
+	}
+	return VersionOf(info)
+}
+
+// VersionOf is what `go build` recorded of a program, or dev.
+func VersionOf(info *debug.BuildInfo) string {
+	if info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return devel
 	}
 	return info.Main.Version
