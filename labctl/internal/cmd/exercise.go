@@ -49,7 +49,7 @@ func (a *app) exerciseCommand() *cobra.Command {
 		a.exerciseOne(&k, "start NN", "Begin an exercise, or go back to one", a.exerciseStart),
 		a.exerciseAnswerCommand(&k), a.exerciseCheckCommand(&k),
 		a.exerciseOne(&k, "hint [NN]", "Show the next hint", a.exerciseHint),
-		a.exerciseResetCommand(&k), a.exerciseSolutionCommand(&k), a.exerciseLintCommand(&k))
+		a.exerciseResetCommand(&k), a.exerciseSolutionCommand(&k), a.exerciseLintCommand(&k), a.exerciseRecordCommand(&k))
 	return c
 }
 
