@@ -21,9 +21,9 @@ import (
 // recorded is a real run: two lanes, kill and graceful twice each.
 const recorded = "../cmd/testdata/run"
 
-func readRun(t testing.TB) (f Failover, about About, events []timeline.Event) {
+func readRun(t testing.TB, path string) (f Failover, about About, events []timeline.Event) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(recorded, "run.json"))
+	data, err := os.ReadFile(filepath.Join(path, "run.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func readRun(t testing.TB) (f Failover, about About, events []timeline.Event) {
 	if err := json.Unmarshal(data, &info); err != nil {
 		t.Fatal(err)
 	}
-	lines, err := os.Open(filepath.Join(recorded, "timeline.jsonl"))
+	lines, err := os.Open(filepath.Join(path, "timeline.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func aboutSeveral() About {
 }
 
 func TestHTML(t *testing.T) {
-	f, about, events := readRun(t)
+	f, about, events := readRun(t, recorded)
 	golden(t, "run.html", []byte(write(t, f, about, events)))
 	many := NewFailover(header(), several(), "/runs/x")
 	many.Requested = 20
@@ -150,7 +150,7 @@ func wellFormed(page string) error {
 }
 
 func TestHTML_IsWellFormedAndNeedsNothingElse(t *testing.T) {
-	f, about, events := readRun(t)
+	f, about, events := readRun(t, recorded)
 	for name, page := range map[string]string{
 		"a run":   write(t, f, about, events),
 		"many":    write(t, NewFailover(header(), several(), ""), aboutSeveral(), nil),
@@ -167,7 +167,7 @@ func TestHTML_IsWellFormedAndNeedsNothingElse(t *testing.T) {
 
 // Every picture has a title, a text and a table of the same figures.
 func TestHTML_EveryPictureHasATextAndATable(t *testing.T) {
-	f, about, events := readRun(t)
+	f, about, events := readRun(t, recorded)
 	page := newPage(f.visible(), about, events)
 	figures := append([]*figure{page.Strip}, page.Spreads...)
 	for _, trial := range page.Trials {
@@ -191,7 +191,7 @@ func TestHTML_EveryPictureHasATextAndATable(t *testing.T) {
 // What the cluster wrote is text, and never markup, style or a template's action.
 func TestHTML_NothingOfTheClusterIsMarkup(t *testing.T) {
 	const evil = "</title></style><script>alert(1)</script>\x1b[2J\u202e\u009b{{.}}\"'><!--"
-	f, about, events := readRun(t)
+	f, about, events := readRun(t, recorded)
 	for i := range events {
 		if events[i].Lease != nil {
 			events[i].Lease.Holder += evil
@@ -218,7 +218,7 @@ func TestHTML_NothingOfTheClusterIsMarkup(t *testing.T) {
 
 // The figures of a run that is shown must not be taken from events of another.
 func TestHTML_EventsOfOtherTrialsAreNotDrawn(t *testing.T) {
-	f, about, events := readRun(t)
+	f, about, events := readRun(t, recorded)
 	f.Trials = f.Trials[:3]
 	for _, trial := range newPage(f.visible(), about, events).Trials {
 		if trial.Swimlane != nil {

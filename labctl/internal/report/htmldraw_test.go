@@ -14,7 +14,7 @@ import (
 
 // The bars of a gap whose parts are known end where the next begins, and their signed lengths add up to it.
 func TestWaterfall_PartsAddUpToTheLockGap(t *testing.T) {
-	f, _, _ := readRun(t)
+	f, _, _ := readRun(t, recorded)
 	for i, trial := range f.Trials {
 		sum, end := 0.0, math.NaN()
 		for _, p := range parts(trial, f.Header) {

@@ -157,8 +157,10 @@ func percent(v float64) string { return short(v) + "%" }
 // short writes a number with two digits after the point at most.
 func short(v float64) string { return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64) }
 
-// two writes seconds with two digits after the point, and a true minus.
-func two(v float64) string { return strings.Replace(fmt.Sprintf("%.2f s", v), "-", "−", 1) }
+// two writes seconds with two digits after the point, and a true minus; nothing has no sign.
+func two(v float64) string {
+	return strings.Replace(strings.Replace(fmt.Sprintf("%.2f s", v), "-0.00", "0.00", 1), "-", "−", 1)
+}
 
 // clip keeps a name short enough for a picture.
 func clip(name string) string {

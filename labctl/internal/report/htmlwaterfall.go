@@ -36,11 +36,11 @@ func waterfall(id string, t timeline.Trial, h Header) *figure {
 	const row = 48
 	bottom := len(parts)*row + 4
 	fig.axis(x, 4, bottom)
-	if from < 0 {
-		fig.upright("zero", x, 0, 4, bottom)
-	}
 	for i, p := range parts {
 		y := 4 + i*row
+		if from < 0 { // T0, beside the bars: a line from top to bottom would go through the words
+			fig.upright("zero", x, 0, y+29, y+46)
+		}
 		fig.text("name", 2, "start", y+13, p.Name+"  "+two(p.Length))
 		fig.text("flag", 2, "start", y+27, p.SetBy)
 		fig.rect(p.Class, x, p.From, p.To, y+32, 11)
