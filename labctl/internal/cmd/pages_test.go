@@ -80,9 +80,10 @@ eval() { :; }
 // argvs returns what a shell would run for the line, each with its words.
 func argvs(t *testing.T, l pageLine) (all [][]string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "argv")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "argv")
 	c := exec.Command("bash", "-euc", stubs+strings.ReplaceAll(strings.ReplaceAll(l.text, "bin/labctl", "labctl"), "…", ""))
-	c.Env = []string{"PATH=/nowhere"}
+	c.Env, c.Dir = []string{"PATH=/nowhere"}, dir // some lines write their output to a file
 	out, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
