@@ -15,7 +15,7 @@ func TestCIPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(data)
+	found := regexp.MustCompile("(?s)```yaml\n(name: failover\n.*?)```").FindSubmatch(data)
 	if found == nil {
 		t.Fatal("there is no workflow")
 	}

@@ -80,6 +80,10 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 		show.Stop()
 		return err
 	}
+	if err := a.forNewLab(c, l.Cluster.Started); err != nil {
+		show.Stop()
+		return err
+	}
 	took := time.Since(begun)
 	status, err := l.Status(c.Context())
 	show.Stop()
@@ -95,7 +99,9 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 		fmt.Fprintf(out, "lab %q is up after %.1f s: Kubernetes %s at %s\n", status.Name, took.Seconds(), status.Kubernetes, status.Server)
 	} else {
 		fmt.Fprintf(out, "lab %q was up already: Kubernetes %s at %s\n", status.Name, status.Kubernetes, status.Server)
-		a.ignored(c)
+		if c.Flags().Changed("replicas") {
+			fmt.Fprintf(a.streams.Err, "note: --replicas is for a new lab and was not looked at; instead: %s\n", a.typed("labctl scale N"))
+		}
 	}
 	a.printStatus(status)
 	fmt.Fprintln(out, "\nnext:")
@@ -106,13 +112,22 @@ func (a *app) up(c *cobra.Command, f upFlags) error {
 	return table.Flush()
 }
 
-// ignored names the flags that are for a new lab, which a lab that was up has not taken.
-func (a *app) ignored(c *cobra.Command) {
-	for flag, instead := range map[string]string{"replicas": "labctl scale N", "pod-start-latency": "labctl down && labctl up", "pod-image": "labctl down && labctl up"} {
-		if c.Flags().Changed(flag) {
-			fmt.Fprintf(a.streams.Err, "note: --%s is for a new lab and was not looked at; instead: %s\n", flag, a.typed(instead))
+// forNewLab refuses flags that decide what a lab's pods run and how: one that was up already goes on with what it was made with.
+func (a *app) forNewLab(c *cobra.Command, fresh bool) error {
+	for _, flag := range []string{"pod-start-latency", "pod-image"} {
+		if c.Flags().Changed(flag) && !fresh {
+			return &provider.Problem{Err: fmt.Errorf("--%s is for a new lab, and lab %q was up already: its pods go on with what it was made with", flag, a.name), Hint: "labctl down && labctl up --" + flag + "=" + valueOf(c, flag)}
 		}
 	}
+	return nil
+}
+
+// valueOf is a flag's value as it can be typed.
+func valueOf(c *cobra.Command, flag string) string {
+	if values, err := c.Flags().GetStringArray(flag); err == nil && len(values) > 0 {
+		return shellWord(values[0])
+	}
+	return shellWord(c.Flag(flag).Value.String())
 }
 
 // fits refuses what the provider can't honour.

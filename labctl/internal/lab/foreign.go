@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,12 +35,9 @@ func (f Foreign) of(ctx context.Context, l *Lab) (*Lab, error) {
 	if _, err := own.Deployment.State(ctx); err != nil {
 		return nil, err
 	}
-	lease, err := own.Lease(ctx, f.LeaseName)
+	lease, err := own.firstLease(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if lease == nil {
-		return nil, &provider.Problem{Err: fmt.Errorf("there is no Lease %s/%s", f.LeaseNamespace, f.LeaseName), Hint: "kubectl get leases -A"}
 	}
 	retry, err := own.renewals(ctx)
 	if err != nil {

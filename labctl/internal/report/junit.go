@@ -27,9 +27,14 @@ func JUnit(out io.Writer, f Failover) error {
 	if f.Cut != "" {
 		report.Suites[0].add("failover.checks", "whole-run", 0, []check.Check{{Name: "whole-run", Verdict: check.Unknown, Reason: fmt.Sprintf("%d of %d trials were done: %s", f.N, f.Requested, f.Cut)}})
 	}
+	done := map[string]int{} // of each mode: its trials are counted alone, so that a case has its name in whatever order they are done
 	for i, t := range f.Trials {
-		one := NewFailover(f.Header, []timeline.Trial{t}, f.Run)
-		report.Suites[1].add("failover.trials", fmt.Sprintf("trial %d: %s", i+1, t.Mode), orZero(t.GapSeconds), one.Checks, shown(t))
+		done[t.Mode]++
+		checks := NewFailover(f.Header, []timeline.Trial{t}, f.Run).Checks
+		for k := range checks {
+			checks[k].Reason = strings.ReplaceAll(checks[k].Reason, "trial 1 (", fmt.Sprintf("trial %d (", i+1))
+		}
+		report.Suites[1].add("failover.trials", fmt.Sprintf("%s %d", t.Mode, done[t.Mode]), orZero(t.GapSeconds), checks, shown(t))
 	}
 	for _, s := range report.Suites {
 		report.Tests, report.Failures, report.Skipped = report.Tests+s.Tests, report.Failures+s.Failures, report.Skipped+s.Skipped

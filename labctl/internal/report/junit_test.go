@@ -39,7 +39,7 @@ func TestJUnit_HasACaseForEachCheckAndTrial(t *testing.T) {
 	if want := len(f.Checks) + len(f.Trials); j.Tests != want || j.Failures != 0 {
 		t.Errorf("%d tests, %d failures; want %d and 0", j.Tests, j.Failures, want)
 	}
-	if c := j.named("trial 3: kill"); c.Failure != nil || c.Skipped != nil || !strings.Contains(c.Out, "lock gap") {
+	if c := j.named("kill 1"); c.Failure != nil || c.Skipped != nil || !strings.Contains(c.Out, "lock gap") {
 		t.Errorf("trial 3: %+v", c)
 	}
 	if strings.Contains(j.Suites[0].Name, "somewhere") {
@@ -55,17 +55,17 @@ func TestJUnit_OfWhatFailedAndWhatWasNotSeen(t *testing.T) {
 	f := NewFailover(header(), trials, "run")
 	f.CutShort("it was interrupted")
 	j := junitOf(t, f)
-	for _, name := range []string{check.GapInBand, check.Overlap, "trial 3: kill"} {
+	for _, name := range []string{check.GapInBand, check.Overlap, "kill 1"} {
 		if c := j.named(name); c.Failure == nil || c.Failure.Message == "" {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	for _, name := range []string{check.Undisturbed, "whole-run", "trial 1: " + trials[0].Mode} {
+	for _, name := range []string{check.Undisturbed, "whole-run", trials[0].Mode + " 1"} {
 		if c := j.named(name); c.Skipped == nil || c.Failure != nil {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if c := j.named("trial 1: " + trials[0].Mode); !strings.Contains(c.Skipped.Message, `\x1b[31m <b>`) {
+	if c := j.named(trials[0].Mode + " 1"); !strings.Contains(c.Skipped.Message, `\x1b[31m <b>`) {
 		t.Errorf("the reason is %q", c.Skipped.Message)
 	}
 }

@@ -26,9 +26,12 @@ type variables struct {
 	env      map[string]string // env
 }
 
-// declared are those that $(NAME) may refer to; the node's own are not among them, as with a kubelet.
+// declared are those that $(NAME) may refer to; of the node's own, which are not among them with a kubelet, only KUBECONFIG.
 func (v *variables) declared() map[string]string {
 	all := maps.Clone(v.services)
+	if path, has := v.base["KUBECONFIG"]; has { // so that --kubeconfig=$(KUBECONFIG) runs a program that reads no variable
+		all["KUBECONFIG"] = path
+	}
 	maps.Copy(all, v.from)
 	maps.Copy(all, v.env)
 	return all

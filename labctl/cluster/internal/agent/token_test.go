@@ -26,6 +26,7 @@ func withToken(p *corev1.Pod) {
 func TestCredentials(t *testing.T) {
 	l := newLab(t)
 	p := pod("subject", "show", withToken)
+	p.Spec.Containers[0].Args = []string{"--kubeconfig=$(KUBECONFIG)"}
 	l.add(p)
 	l.awaitReady("subject")
 	shown := l.awaitLog(p, 0, " dir ")
@@ -47,6 +48,9 @@ func TestCredentials(t *testing.T) {
 	}
 	if !strings.Contains(shown, " env KUBECONFIG="+filepath.Join(dir, "kubeconfig")+"\n") {
 		t.Errorf("environment lacks KUBECONFIG: %s", shown)
+	}
+	if !strings.Contains(shown, " arg --kubeconfig="+filepath.Join(dir, "kubeconfig")+"\n") {
+		t.Errorf("the argument does not name it: %s", shown)
 	}
 	var config struct {
 		Clusters []struct{ Cluster struct{ Server string } }
