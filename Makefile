@@ -17,6 +17,8 @@ TIMING     ?= default
 V          ?=
 SEED       ?= 1
 SOAK       ?= 80m
+GORELEASER := v2.13.0
+STATICCHECK := v0.8.2
 HOST        = $(shell go env GOHOSTOS)/$(shell go env GOHOSTARCH)
 PLATFORMS  ?= $(HOST)
 
@@ -68,14 +70,23 @@ mutants: lab-up ## try the checks on every faulty operator of docs/mutants.md, a
 torture: build ## kill labctl 100 times, in each mode 3 times, and the cluster 20 times, at random instants (SEED), and look for what is left, 25 minutes
 	LAB_TORTURE=$(SEED) go test -count=1 -timeout 60m -run TestTorture -v ./labctl/internal/cmd
 
+docs: ## write what follows from the code: the pages of commands, modes, mutants and exercises, README's pictures, the model's traces
+	go test ./labctl/internal/cmd -count=1 -run 'Page$$' -update
+	go test ./labctl/internal/tui ./labctl/internal/report -count=1 -run 'Picture$$' -update
+	go test ./operator/lease/gate/model -count=1 -update
+
 soak: build ## do failovers in all modes for 80 minutes, with ten replicas, and look at memory, descriptors and goroutines (SOAK=2h)
 	LAB_SOAK=$(SOAK) go test -count=1 -timeout 24h -run TestSoak -v ./labctl/internal/cmd
 
-check: ## what must hold before a commit: format, vet, tidy, then the tests
+check: lint race test ## what must hold before a commit, and all that CI does
+
+lint: ## format, vet, staticcheck, tidy
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "hint: gofmt -w the files above"; exit 1; }
-	go vet ./... && go mod tidy -diff
+	go vet ./... && go mod tidy -diff && go run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK) ./...
 	cd labctl/cluster && go vet ./... && go mod tidy -diff
-	@$(MAKE) test
+
+race: ## the race detector on everything that needs no cluster, a C compiler is needed
+	@if command -v cc >/dev/null; then CGO_ENABLED=1 go test -race -short ./...; else echo "race: left out, there is no C compiler (cc)"; fi
 
 bench: build ## measure the instrument: how late labctl sees things, idle and with one core kept busy
 	@bin/labctl up --name bench >/dev/null
@@ -87,19 +98,26 @@ kit: build ## pack programs and course into one archive for each of PLATFORMS (d
 	@rm -rf dist; for p in $(PLATFORMS); do $(MAKE) --no-print-directory kit-of OS=$${p%/*} ARCH=$${p#*/}; done
 	@echo "unpack one anywhere and read its README.md; it needs no Go, no network and no make"
 
+client-go: # the source that the exercises cite, for a machine without Go
+	@rm -rf bin/client-go && mkdir -p bin/client-go/tools && from=$$(go list -m -f '{{.Dir}}' k8s.io/client-go) && \
+	  cp $$from/LICENSE bin/client-go && cp -r $$from/tools/leaderelection bin/client-go/tools && chmod -R u+w bin/client-go
+	@go list -m -f '{{.Path}} {{.Version}}: its package tools/leaderelection, unchanged. Copyright The Kubernetes Authors, Apache-2.0, see LICENSE.' k8s.io/client-go > bin/client-go/NOTICE
+
+snapshot: ## what a release would hold, in dist/, made by goreleaser for every platform: an hour on two cores with an empty cache
+	go run github.com/goreleaser/goreleaser/v2@$(GORELEASER) release --snapshot --clean --skip=publish
+
 kit-of: KIT = dist/failover-lab-$(OS)-$(ARCH)
 kit-of:
-	@mkdir -p $(KIT)/bin $(KIT)/client-go/tools
+	@mkdir -p $(KIT)/bin
 	@if test $(OS)/$(ARCH) = $(HOST); then cp bin/labctl bin/academy-operator bin/academy-mutants bin/academy-cluster bin/kubectl $(KIT)/bin; else export GOOS=$(OS) GOARCH=$(ARCH); \
 	  go build -ldflags '$(LINK)' -o $(KIT)/bin/labctl ./labctl && go build -ldflags '$(LINK)' -o $(KIT)/bin/academy-operator ./operator && go build -ldflags '$(LINK)' -o $(KIT)/bin/academy-mutants ./operator/mutants && cd labctl/cluster && \
 	  go build -ldflags '$(LINK_KUBE)' -o ../../$(KIT)/bin/academy-cluster . && go build -ldflags '$(LINK_KUBE)' -o ../../$(KIT)/bin/kubectl ./kubectl; fi
 	@cp -r manifests exercises checklists docs LICENSE $(KIT) && cp docs/kit.md $(KIT)/README.md
 	@rm -rf $(KIT)/*/embed.go $(KIT)/exercises/*/testdata
-	@from=$$(go list -m -f '{{.Dir}}' k8s.io/client-go) && cp -r $$from/LICENSE $(KIT)/client-go && cp -r $$from/tools/leaderelection $(KIT)/client-go/tools && chmod -R u+w $(KIT)/client-go
-	@go list -m -f '{{.Path}} {{.Version}}: its package tools/leaderelection, unchanged. Copyright The Kubernetes Authors, Apache-2.0, see LICENSE.' k8s.io/client-go > $(KIT)/client-go/NOTICE
+	@$(MAKE) --no-print-directory client-go && cp -r bin/client-go $(KIT)
 	@tar -C dist -czf $(KIT).tar.gz $(notdir $(KIT)) && rm -r $(KIT) && du -h $(KIT).tar.gz
 
 clean: lab-down ## remove the lab, bin and dist; the Go cache and recorded runs stay
 	rm -rf bin dist
 
-.PHONY: help failover build tools cluster lab-up lab-down watch test e2e mutants torture soak check bench kit kit-of clean e2e-kind
+.PHONY: help failover build tools cluster lab-up lab-down watch test e2e mutants torture docs soak check lint race bench kit kit-of client-go snapshot clean e2e-kind

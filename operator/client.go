@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 
+	"k8s.io/client-go/kubernetes"
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -24,7 +25,10 @@ type group struct {
 }
 
 // clients are two, so that busy work never makes a renewal wait in a shared rate limiter.
-type clients struct{ lock, work group }
+type clients struct {
+	lock, work group
+	candidate  kubernetes.Interface // of the coordinated election, else nil
+}
 
 // connect makes the clients. It sends no request.
 func connect(o options, getenv func(string) string, log *slog.Logger) (clients, error) {
@@ -59,6 +63,11 @@ func connect(o options, getenv func(string) string, log *slog.Logger) (clients, 
 	}
 	if o.election == api.ElectionGuarded && !o.guards.Client {
 		c.lock = c.work
+	}
+	if o.election == api.ElectionCoordinated {
+		if c.candidate, err = kubernetes.NewForConfig(lock); err != nil {
+			return clients{}, fmt.Errorf("make client: %w", err)
+		}
 	}
 	return c, nil
 }

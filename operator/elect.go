@@ -39,13 +39,28 @@ func (r replica) runPlain(ctx context.Context) {
 		Client: r.clients.lock.coordination,
 		Work:   r.worker.Lead,
 		Log:    r.log,
-		Exit: func(code int) {
-			if code == api.ExitStopped && r.options.lock.ReleaseOnCancel {
-				r.server.Shutdown() // nobody waits for the lease any more, so answers under way may finish
-			}
-			r.exit(code)
-		},
+		Exit:   r.exitPlain,
 	}.Run(election.Narrate(ctx, r.log))
+}
+
+// runCoordinated is a candidate of whom the API server elects one.
+func (r replica) runCoordinated(ctx context.Context) error {
+	return election.Coordinated{
+		Config:       r.options.lock,
+		Coordination: r.options.coordination,
+		Client:       r.clients.candidate,
+		Work:         r.worker.Lead,
+		Log:          r.log,
+		Exit:         r.exitPlain,
+	}.Run(ctx)
+}
+
+// exitPlain ends the process after an election that does nothing else after its end.
+func (r replica) exitPlain(code int) {
+	if code == api.ExitStopped && r.options.lock.ReleaseOnCancel {
+		r.server.Shutdown() // nobody waits for the lease any more, so answers under way may finish
+	}
+	r.exit(code)
 }
 
 // runGuarded contends until the replica is asked to stop, or until a loss if it is to exit then.

@@ -21,6 +21,7 @@ type options struct {
 	guards         api.Guards
 	identitySource string
 	onLoss         string
+	coordination   api.Coordination
 	address        string
 	kubeconfig     string
 	podNamespace   string // of the work objects
@@ -55,7 +56,8 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (options,
 		name = "unknown" // reported already
 	}
 	o.lock.Identity, o.identitySource = name, source
-	problems = append(problems, api.CheckElection(o.election), api.CheckLoss(o.election, o.onLoss), o.lock.Validate())
+	o.coordination.EmulationVersion = api.Emulated(o.coordination.EmulationVersion, o.coordination.BinaryVersion)
+	problems = append(problems, api.CheckElection(o.election), api.CheckLoss(o.election, o.onLoss), o.lock.Validate(), o.coordination.Validate())
 	if _, _, err := net.SplitHostPort(o.address); err != nil {
 		problems = append(problems, api.Problem{
 			What: fmt.Sprintf("--%s: %v", api.FlagBindAddress, err),
@@ -83,6 +85,9 @@ func define(fs *flag.FlagSet, o *options, getenv func(string) string) {
 	fs.BoolVar(&o.lock.ReleaseOnCancel, api.FlagReleaseOnCancel, true, "give the Lease back when asked to stop")
 	fs.StringVar(&o.election, api.FlagElection, api.DefaultElection, "how leaders are elected: "+strings.Join(api.Elections(), " or "))
 	fs.StringVar(&o.onLoss, api.FlagOnLoss, api.OnLossExit, api.OnLossExit+", or "+api.OnLossRejoin+" with --"+api.FlagElection+"="+api.ElectionGuarded)
+	fs.StringVar(&o.coordination.Strategy, api.FlagStrategy, api.StrategyOldest, "whom the API server elects with --"+api.FlagElection+"="+api.ElectionCoordinated+": "+api.StrategyOldest)
+	fs.StringVar(&o.coordination.BinaryVersion, api.FlagBinaryVersion, api.DefaultBinaryVersion, "version of this program, as its LeaseCandidate says it; other elections ignore it")
+	fs.StringVar(&o.coordination.EmulationVersion, api.FlagEmulationVersion, "", "version that this program behaves like; --"+api.FlagBinaryVersion+" if it is not given")
 	for i, g := range o.guards.Each() {
 		fs.BoolVar(g.On, g.Flag, true, "with --"+api.FlagElection+"="+api.ElectionGuarded+": "+guardMeanings[i])
 	}

@@ -57,6 +57,7 @@ func TestManifests_TheRoleHoldsWhatTheLockAndTheWorkNeedAndNoMore(t *testing.T) 
 	want := []rbacv1.PolicyRule{
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch", "update"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leasecandidates"}, Verbs: []string{"list", "watch", "create", "update"}},
 	}
 	if !reflect.DeepEqual(role.Rules, want) {
 		t.Errorf("got %v, want %v", role.Rules, want)

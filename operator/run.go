@@ -52,18 +52,21 @@ func runReplica(ctx context.Context, p process) error {
 		log.Info(api.MessageExiting, api.KeyCode, code)
 		p.exit(code)
 	}}
-	if o.election == api.ElectionPlain {
+	switch o.election {
+	case api.ElectionPlain:
 		r.runPlain(ctx)
-		return nil
+	case api.ElectionCoordinated:
+		return r.runCoordinated(ctx)
+	default:
+		r.runGuarded(ctx)
 	}
-	r.runGuarded(ctx)
 	return nil
 }
 
 func sayStarted(log *slog.Logger, o options) {
 	log.Info(api.MessageStarted,
 		"lease", o.lock.Namespace+"/"+o.lock.Name, "timing", o.lock.Timing, "election", o.election,
-		"releaseOnCancel", o.lock.ReleaseOnCancel, "onLoss", o.onLoss, "guards", o.guards, "identitySource", o.identitySource)
+		"releaseOnCancel", o.lock.ReleaseOnCancel, "onLoss", o.onLoss, "guards", o.guards, "coordination", o.coordination, "identitySource", o.identitySource)
 	if o.identitySource != api.EnvPodName && o.identitySource != "--"+api.FlagIdentityName {
 		log.Warn("identity does not come from "+api.EnvPodName, api.KeyHint, "two processes of one identity both lead: set "+api.EnvPodName+" by the downward API")
 	}

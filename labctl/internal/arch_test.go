@@ -38,9 +38,10 @@ var mayImport = map[string]string{
 	// words
 	"labctl/internal/timeline": "operator/api",
 	"labctl/internal/fault":    "",
+	"labctl/internal/whole":    "", // files of people, read and written whole
 	// judgement
 	"labctl/internal/gap":                  "operator/api labctl/internal/timeline labctl/internal/fault",
-	"labctl/internal/check":                "labctl/internal/timeline labctl/internal/gap",
+	"labctl/internal/check":                "labctl/internal/timeline labctl/internal/fault labctl/internal/gap",
 	"labctl/internal/mutant":               "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check",
 	"labctl/internal/report":               "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check",
 	"labctl/internal/board":                "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/report",
@@ -50,7 +51,7 @@ var mayImport = map[string]string{
 	"labctl/internal/checklist":            "labctl/internal/check labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise/recorded",
 	"labctl/internal/pulse":                "labctl/internal/timeline operator/lease/heartbeat",
 	"labctl/internal/exercise/recorded":    "labctl/internal/timeline labctl/internal/report",
-	"labctl/internal/exercise":             "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise/recorded",
+	"labctl/internal/exercise":             "labctl/internal/whole operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise/recorded",
 	"exercises":                            "",
 	"checklists":                           "",
 	// virtual time: runs the operator's elections, and no cluster; what it records is a timeline
@@ -63,20 +64,20 @@ var mayImport = map[string]string{
 	"labctl/internal/provider/providertest":         "labctl/internal/provider", // for tests only, as its program is
 	"labctl/internal/provider/providertest/subject": "",
 	"labctl/internal/provider/embedded":             "operator/api labctl/internal/provider labctl/internal/provider/home labctl/internal/provider/audit",
-	"labctl/internal/provider/existing":             "operator/api labctl/internal/provider labctl/internal/provider/home",
-	"labctl/internal/provider/kind":                 "operator/api labctl/internal/provider labctl/internal/provider/home labctl/internal/provider/audit labctl/internal/provider/image",
+	"labctl/internal/provider/existing":             "labctl/internal/whole operator/api labctl/internal/provider labctl/internal/provider/home",
+	"labctl/internal/provider/kind":                 "labctl/internal/whole operator/api labctl/internal/provider labctl/internal/provider/home labctl/internal/provider/audit labctl/internal/provider/image",
 	"labctl/internal/replica":                       "operator/api labctl/internal/fault labctl/internal/provider",
 	"labctl/internal/observe":                       "operator/api labctl/internal/timeline",
 	// conductor
-	"labctl/internal/lab":            "labctl/internal/mutant operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/replica labctl/internal/observe operator/lease/pairs operator/lease/readmission",
+	"labctl/internal/lab":            "labctl/internal/whole labctl/internal/mutant operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/replica labctl/internal/observe operator/lease/pairs operator/lease/readmission",
 	"labctl/internal/gatelab":        "operator/api operator/lease/gate operator/lease/gate/model labctl/internal/timeline labctl/internal/report labctl/internal/provider labctl/internal/replica labctl/internal/lab",
 	"labctl/internal/exercise/shelf": "labctl/internal/exercise/recorded labctl/internal/lab labctl/internal/pulse",
 	// evidence: reads archives of runs and answers, and nothing but bytes
-	"labctl/internal/evidence": "labctl/internal/timeline labctl/internal/fault labctl/internal/check labctl/internal/checklist labctl/internal/checklist/plain labctl/internal/exercise labctl/internal/exercise/recorded labctl/internal/report labctl/internal/provider labctl/internal/lab labctl/internal/pulse",
+	"labctl/internal/evidence": "labctl/internal/whole labctl/internal/timeline labctl/internal/fault labctl/internal/check labctl/internal/checklist labctl/internal/checklist/plain labctl/internal/exercise labctl/internal/exercise/recorded labctl/internal/report labctl/internal/provider labctl/internal/lab labctl/internal/pulse",
 	// faces
 	"labctl/internal/tui":       "operator/api labctl/internal/timeline labctl/internal/fault labctl/internal/board labctl/internal/tui/quiet",
 	"labctl/internal/tui/quiet": "",
-	"labctl/internal/cmd":       "labctl/internal/gatelab operator/lease/gate/model labctl/internal/mutant labctl/internal/evidence labctl/internal/checklist labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise labctl/internal/exercise/recorded labctl/internal/exercise/shelf exercises checklists labctl/internal/board labctl/internal/tui operator/api manifests labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/provider/embedded labctl/internal/provider/existing labctl/internal/provider/home labctl/internal/provider/image labctl/internal/provider/kind labctl/internal/replica labctl/internal/lab labctl/internal/sim labctl/internal/pulse operator/lease/election operator/lease/heartbeat operator/lease/readmission",
+	"labctl/internal/cmd":       "labctl/internal/whole labctl/internal/gatelab operator/lease/gate/model labctl/internal/mutant labctl/internal/evidence labctl/internal/checklist labctl/internal/checklist/plain labctl/internal/checklist/source labctl/internal/exercise labctl/internal/exercise/recorded labctl/internal/exercise/shelf exercises checklists labctl/internal/board labctl/internal/tui operator/api manifests labctl/internal/timeline labctl/internal/fault labctl/internal/gap labctl/internal/check labctl/internal/report labctl/internal/provider labctl/internal/provider/embedded labctl/internal/provider/existing labctl/internal/provider/home labctl/internal/provider/image labctl/internal/provider/kind labctl/internal/replica labctl/internal/lab labctl/internal/sim labctl/internal/pulse operator/lease/election operator/lease/heartbeat operator/lease/readmission",
 	"labctl":                    "labctl/internal/cmd",
 	// the embedded cluster: its own module, which sees nothing of the rest
 	"labctl/cluster":                      "labctl/cluster/internal/agent labctl/cluster/internal/apiserver labctl/cluster/internal/controllers labctl/cluster/internal/etcd labctl/cluster/internal/lean labctl/cluster/internal/pki labctl/cluster/internal/state labctl/cluster/internal/supervise",

@@ -35,6 +35,8 @@ const (
 const (
 	ElectionPlain   = "plain"   // the course's recipe alone
 	ElectionGuarded = "guarded" // the same with a protection for each of its weak points
+	// ElectionCoordinated leaves the choice to the API server: the oldest version that is there leads (KEP-4355).
+	ElectionCoordinated = "coordinated"
 
 	IdentityPod     = "pod"      // the pod's name: a restarted container takes its own lease back
 	IdentityPodUUID = "pod+uuid" // the pod's name and a random part: each process is a candidate of its own
@@ -47,7 +49,10 @@ const (
 const DefaultElection = ElectionGuarded
 
 // Elections returns the values of --election that academy-operator is built with.
-func Elections() []string { return []string{ElectionPlain, ElectionGuarded} }
+func Elections() []string { return append(ContendedElections(), ElectionCoordinated) }
+
+// ContendedElections returns those in which the candidates take the Lease themselves, and nobody elects them.
+func ContendedElections() []string { return []string{ElectionPlain, ElectionGuarded} }
 
 // Losses returns the values of --on-loss.
 func Losses() []string { return []string{OnLossExit, OnLossRejoin} }
@@ -58,7 +63,7 @@ func CheckLoss(election, loss string) error {
 	switch {
 	case !slices.Contains(Losses(), loss):
 		return Problem{What: fmt.Sprintf("--%s=%s is unknown", FlagOnLoss, loss), Hint: hint}
-	case loss == OnLossRejoin && election == ElectionPlain:
+	case loss == OnLossRejoin && election != ElectionGuarded:
 		return Problem{What: fmt.Sprintf("--%s=%s belongs to --%s=%s: the course's recipe exits", FlagOnLoss, loss, FlagElection, ElectionGuarded), Hint: hint}
 	}
 	return nil

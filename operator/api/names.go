@@ -54,6 +54,7 @@ const (
 	MessageTransition    = "transition not read"   // error: the leader does not write until it knows its number
 	MessageLost          = "lost leadership"       // reason, controllers: the guarded election ended the work before client-go would
 	MessageReleased      = "lease released"        // the guarded election gave the Lease back, after the work had stopped
+	MessageEndOfTerm     = "end of term"           // the API server prefers another candidate: a coordinated leader renews no more
 	MessageRejoining     = "rejoining"             // the process contends again instead of exiting
 	MessageStuck         = "work did not stop"     // controllers: the Lease is left to expire, because somebody may still work
 	MessageStamped       = "stamped"               // objects, transition: the fencing token is on every work object

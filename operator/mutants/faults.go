@@ -30,7 +30,7 @@ func (r replica) contend(ctx context.Context) {
 	case api.MutantLivesOn:
 		r.plain(ctx, func(led context.Context) { r.worker.Lead(context.WithoutCancel(led)) }, func(int) { forever() })
 	case api.MutantWorksOn:
-		r.plain(ctx, func(context.Context) { r.worker.Lead(ctx) }, r.exitIfAsked(ctx))
+		r.workThenExit(ctx, func(led context.Context) { r.worker.Lead(ctx) })
 	case api.MutantStopSkipped:
 		for ctx.Err() == nil {
 			r.plain(ctx, func(context.Context) { r.worker.Lead(ctx) }, func(int) {}) // and contends again
@@ -65,18 +65,26 @@ func (r replica) exitIfAsked(ctx context.Context) func(int) {
 	}
 }
 
-// releaseFirst is kubernetes#139991: ReleaseOnCancel, and work that takes a while to stop.
-func (r replica) releaseFirst(ctx context.Context) {
+// workThenExit is the course's election with an exit that waits for the work: a process with work that does not stop stays.
+func (r replica) workThenExit(ctx context.Context, work func(context.Context)) {
 	var working sync.WaitGroup
 	r.plain(ctx, func(led context.Context) {
 		working.Add(1)
 		defer working.Done()
+		work(led)
+	}, func(code int) {
+		working.Wait()
+		r.exit(code)
+	})
+}
+
+// releaseFirst is kubernetes#139991: ReleaseOnCancel, and work that takes a while to stop. The process waits for it, and has
+// released before.
+func (r replica) releaseFirst(ctx context.Context) {
+	r.workThenExit(ctx, func(led context.Context) {
 		slow, stop := context.WithCancel(context.WithoutCancel(led))
 		context.AfterFunc(led, func() { time.AfterFunc(lingering, stop) })
 		r.worker.Lead(slow)
-	}, func(code int) {
-		working.Wait() // the process does wait for its work, and releases before
-		r.exit(code)
 	})
 }
 

@@ -26,6 +26,9 @@ type Config struct {
 // remember is how much of the past is kept, in seconds.
 const remember = 2 * 60 * 60
 
+// linesOfGone is for how long the whole log of a replica that is gone is kept, in seconds; then its last lines are.
+const linesOfGone = 10 * 60
+
 var forever = math.Inf(1)
 
 // Board is the reduced record. Its methods must not be called concurrently.

@@ -159,6 +159,11 @@ func (b *Board) trim(before float64) {
 	b.replicas = slices.DeleteFunc(b.replicas, func(r *replica) bool { return r != b.holder && b.until(r) < before })
 	b.failovers = slices.DeleteFunc(b.failovers, func(f *Failover) bool { return f.Ended && f.T0 < before })
 	b.away = slices.DeleteFunc(b.away, func(s span) bool { return s.to < before })
+	for _, r := range b.replicas {
+		if r.podGone < b.last.Seconds-linesOfGone {
+			r.lines = tail(r.lines, 20)
+		}
+	}
 }
 
 func median(values []float64) float64 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/timeline"
 )
@@ -55,7 +56,9 @@ func rules() []rule {
 		{name: "class-expected", claim: "the Lease changed hands as the mode leads to", judge: classExpected, concerns: ours},
 		{name: GapInBand, claim: "the lock gap lies in the predicted range", judge: gapInBand},
 		{name: Overlap, claim: "no two leaders worked at the same time", judge: overlapNone, concerns: overlapSeen},
-		{name: "transitions", claim: "leaseTransitions rose by one for each hand-over", judge: transitions},
+		{name: "older-leads", claim: "no newer version held the Lease while an older one was there", judge: olderLeads, concerns: coordinatedUpgrade, of: " that were upgrades"},
+		{name: "transitions", claim: "leaseTransitions rose by one for each hand-over", judge: transitions, concerns: contended},
+		{name: "transitions", claim: "leaseTransitions stayed as it was: where the API server elects, nobody counts", judge: transitions, concerns: elected},
 		{name: "terms-add-up", claim: "the requests on the Lease explain the lock gap", judge: termsAddUp, concerns: hasTerms, of: " whose requests were logged"},
 	}
 }
@@ -214,7 +217,7 @@ func overlapNone(c Case) (Verdict, string) {
 	case c.Trial.OverlapSeconds == nil:
 		return Unknown, "the work of both leaders was not seen"
 	case *c.Trial.OverlapSeconds > 0:
-		return Fail, fmt.Sprintf("two leaders worked for %.2f s", *c.Trial.OverlapSeconds)
+		return Fail, "two leaders worked for " + c.Trial.Overlapped()
 	default:
 		return Pass, ""
 	}
@@ -233,6 +236,26 @@ func transitions(c Case) (Verdict, string) {
 		return Fail, fmt.Sprintf("leaseTransitions went from %d to %d, expected %d", c.Trial.TransitionsBefore, got, want)
 	}
 	return Pass, ""
+}
+
+func elected(c Case) bool { return c.Input.Coordinated }
+
+func contended(c Case) bool { return !c.Input.Coordinated }
+
+func coordinatedUpgrade(c Case) bool { return c.Input.Coordinated && c.Input.Mode == fault.Upgrade }
+
+// olderLeads is what the coordinated election is for. An upgrade in which no older replica was left to elect tells nothing.
+func olderLeads(c Case) (Verdict, string) {
+	switch u := c.Trial.Upgrade; {
+	case u == nil:
+		return Unknown, "which versions were there was not seen"
+	case u.NewerLedSeconds > 0:
+		return Fail, fmt.Sprintf("version %s held the Lease for %.2f s while version %s was there", u.To, u.NewerLedSeconds, u.From)
+	case !u.Contested:
+		return Unknown, fmt.Sprintf("no replica of version %s was left when the Lease came to its next holder", u.From)
+	default:
+		return Pass, ""
+	}
 }
 
 func hasTerms(c Case) bool { return c.Trial.Void == "" && c.Trial.Terms != nil }

@@ -28,6 +28,7 @@ type Item struct {
 	Line     int           `json:"line"` // in the file, from 1; 0 if the field is not there
 	Value    string        `json:"value"`
 	Verdict  check.Verdict `json:"verdict"`
+	Open     bool          `json:"open"`     // it fails only because it is not filled in yet
 	Recorded bool          `json:"recorded"` // no machine says whether it is right
 	Reason   string        `json:"reason"`
 }
@@ -36,7 +37,19 @@ type Item struct {
 type Result struct {
 	List    string        `json:"list"`
 	Verdict check.Verdict `json:"verdict"`
-	Items   []Item        `json:"items"`
+	// Open is whether nothing is wrong: whatever fails is open.
+	Open  bool   `json:"open"`
+	Items []Item `json:"items"`
+}
+
+// Done is how many of the fields pass.
+func (r Result) Done() (n int) {
+	for _, i := range r.Items {
+		if i.Verdict == check.Pass {
+			n++
+		}
+	}
+	return n
 }
 
 // Check holds every field of a filled checklist against the runs that it cites.
@@ -48,6 +61,7 @@ func (l List) Check(text plain.Text, evidence Evidence) Result {
 		r.Items = append(r.Items, item)
 		r.Verdict = r.Verdict.And(item.Verdict)
 	}
+	r.Open = r.Verdict == check.Fail && !slices.ContainsFunc(r.Items, func(i Item) bool { return i.Verdict == check.Fail && !i.Open })
 	return r
 }
 
@@ -80,7 +94,7 @@ func (j *judge) item(f Field) Item {
 	}
 	item.Line, item.Value = found[0].line+1, found[0].value
 	if item.Value == "" {
-		item.Reason = "not filled in"
+		item.Open, item.Reason = true, "not filled in"
 		return item
 	}
 	item.Verdict, item.Reason = j.judge(f, item.Value)

@@ -17,18 +17,31 @@ type Filled struct {
 	Left string `json:"left,omitempty"`
 }
 
-// Fill writes into blank fields what the newest trials give, with the run that they come from, and leaves all else.
-// runs are the oldest first.
+// Known is what a checklist is filled from.
+type Known struct {
+	Runs     []recorded.Run // the oldest first
+	ClientGo string         // the version that the operator was built with
+	// Predicted is what was predicted in an exercise, in words; empty if nothing was. If it is nil, nothing was.
+	Predicted func(exercise, question string) string
+}
+
+// Fill is FillFrom with runs alone, the oldest first.
 func (l List) Fill(text *plain.Text, runs []recorded.Run, clientGo string) []Filled {
+	return l.FillFrom(text, Known{Runs: runs, ClientGo: clientGo})
+}
+
+// FillFrom writes into blank fields what the newest trials give, with the run that they come from, and what was predicted in the
+// exercises, and leaves all else.
+func (l List) FillFrom(text *plain.Text, known Known) []Filled {
 	byName := func(name string) (recorded.Run, bool, error) {
-		for _, r := range runs {
+		for _, r := range known.Runs {
 			if r.Name == name {
 				return r, true, nil
 			}
 		}
 		return recorded.Run{}, false, nil
 	}
-	p := &pen{list: l, text: text, runs: runs, clientGo: clientGo, judge: &judge{list: l, evidence: Evidence{Run: byName}, trials: map[string]cited{}}}
+	p := &pen{list: l, text: text, known: known, judge: &judge{list: l, evidence: Evidence{Run: byName}, trials: map[string]cited{}}}
 	p.judge.entries = read(text.Lines)
 	done := map[string]Filled{}
 	for _, measured := range []bool{true, false} { // the settings are those of the runs
@@ -46,18 +59,17 @@ func (l List) Fill(text *plain.Text, runs []recorded.Run, clientGo string) []Fil
 }
 
 type pen struct {
-	list     List
-	text     *plain.Text
-	runs     []recorded.Run
-	clientGo string
-	judge    *judge
+	list  List
+	text  *plain.Text
+	known Known
+	judge *judge
 }
 
 func (p *pen) fill(f Field) Filled {
 	out := Filled{ID: f.ID, Name: f.Name}
 	found := p.judge.entries[f.ID]
 	switch {
-	case f.Kind == Text || f.Kind == Guess || f.Kind == Citation:
+	case (f.Kind == Text || f.Kind == Guess || f.Kind == Citation) && f.Exercise == "":
 		out.Left = "for you to write"
 		if len(found) == 1 {
 			out.Value = found[0].value
@@ -85,8 +97,13 @@ func (p *pen) fill(f Field) Filled {
 // value is what belongs into a blank field, or why nothing does.
 func (p *pen) value(f Field) (value, why string) {
 	switch f.Kind {
+	case Text, Guess:
+		if p.known.Predicted != nil {
+			value = p.known.Predicted(f.Exercise, f.Question)
+		}
+		return value, "nothing was predicted in exercise " + f.Exercise
 	case Version:
-		return p.clientGo, "the version is not known"
+		return p.known.ClientGo, "the version is not known"
 	case Run:
 		return p.newest(f)
 	case Setting:
@@ -128,7 +145,7 @@ func (p *pen) newest(f Field) (value, why string) {
 			timing = c.trial.Run.Timing.String()
 		}
 	}
-	all := recorded.All(p.runs)
+	all := recorded.All(p.known.Runs)
 	for i := len(all) - 1; i >= 0; i-- {
 		t := all[i]
 		if t.Mode == f.Mode && t.Void == "" && t.Complete() && len(t.Run.Edited) == 0 && !t.Run.Foreign && (timing == "" || t.Run.Timing.String() == timing) {

@@ -45,6 +45,9 @@ type Field struct {
 	Mode      string   `json:"mode,omitempty"`
 	Of        string   `json:"of,omitempty"`
 	Functions []string `json:"functions,omitempty"`
+	// Exercise and Question name the prediction of an exercise that belongs here, by its number and the question's id.
+	Exercise string `json:"exercise,omitempty"`
+	Question string `json:"question,omitempty"`
 }
 
 // List is a checklist.

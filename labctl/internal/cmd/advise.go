@@ -13,6 +13,9 @@ import (
 	"academy.example/lab/labctl/internal/report"
 )
 
+// typicalRenew is how long a renewal takes at most if nothing else is said, 99 of 100 times.
+const typicalRenew = 500 * time.Millisecond
+
 type adviseFlags struct {
 	worst, renew time.Duration
 	timing       string
@@ -29,7 +32,7 @@ func (a *app) adviseCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return a.advise(c, f) },
 	}
 	c.Flags().DurationVar(&f.worst, "worst-gap", 0, "the longest time without a leader that you can bear")
-	c.Flags().DurationVar(&f.renew, "renew-p99", 500*time.Millisecond, "how long a renewal takes at most in your cluster, 99 of 100 times")
+	c.Flags().DurationVar(&f.renew, "renew-p99", typicalRenew, "how long a renewal takes at most in your cluster, 99 of 100 times")
 	c.Flags().StringVar(&f.timing, "timing", "", "judge these: default, fast or three numbers of seconds")
 	return c
 }
@@ -44,17 +47,17 @@ type adviseResult struct {
 }
 
 func (a *app) advise(c *cobra.Command, f adviseFlags) error {
-	wrong := func(hint, format string, args ...any) error {
-		return &provider.Problem{Err: fmt.Errorf(format, args...), Hint: "labctl advise " + hint}
+	wrong := func(worst, renew time.Duration, format string, args ...any) error {
+		return &provider.Problem{Err: fmt.Errorf(format, args...), Hint: bearable(worst, renew)}
 	}
 	result := adviseResult{Schema: report.Schema, Kind: "Advice", RenewSeconds: f.renew.Seconds()}
 	switch {
-	case (f.timing == "") == (f.worst == 0):
-		return wrong("--worst-gap 30s --renew-p99 800ms", "give either --worst-gap or --timing")
 	case f.renew < 0 || f.renew > time.Minute:
-		return wrong("--worst-gap 30s --renew-p99 800ms", "--renew-p99 %s is not between 0 and 1m", f.renew)
+		return wrong(f.worst, typicalRenew, "--renew-p99 %s is not between 0 and 1m", f.renew)
 	case f.worst < 0 || f.worst > time.Hour:
-		return wrong("--worst-gap 30s", "--worst-gap %s is not between 0 and 1h", f.worst)
+		return wrong(0, f.renew, "--worst-gap %s is not between 0 and 1h", f.worst)
+	case (f.timing == "") == (f.worst == 0):
+		return wrong(f.worst, f.renew, "give either --worst-gap or --timing")
 	case f.timing != "":
 		timing, err := parseTiming(c.CommandPath(), f.timing)
 		if err != nil {
@@ -64,14 +67,35 @@ func (a *app) advise(c *cobra.Command, f adviseFlags) error {
 	default:
 		result.WorstGapSeconds = new(f.worst.Seconds())
 		if result.Settings = gap.Advise(f.worst, f.renew); len(result.Settings) == 0 {
-			return wrong("--worst-gap "+(2*f.worst+10*time.Second).Round(time.Second).String(),
-				"no durations keep a gap below %s when renewals take up to %s: a leader needs time to try again", f.worst, f.renew)
+			return wrong(f.worst, f.renew, "no durations keep a gap below %s when renewals take up to %s: a leader needs time to try again", f.worst, f.renew)
 		}
 	}
 	if a.json {
 		return report.JSON(a.streams.Out, result)
 	}
 	return a.printAdvice(result)
+}
+
+// The first gap that is tried for a hint, and the step to the next one.
+const (
+	firstTried = 30 * time.Second
+	triedStep  = 10 * time.Second
+)
+
+// bearable is a command that gives durations for renewals as long as these: with the gap that was asked for if there are some, or
+// with a longer one.
+func bearable(worst, renew time.Duration) string {
+	if worst <= 0 || worst > time.Hour {
+		worst = firstTried
+	}
+	for len(gap.Advise(worst, renew)) == 0 && worst < time.Hour {
+		worst = min(worst.Truncate(triedStep)+triedStep, time.Hour)
+	}
+	hint := "labctl advise --worst-gap " + worst.String()
+	if renew != typicalRenew {
+		hint += " --renew-p99 " + renew.String()
+	}
+	return hint
 }
 
 func (a *app) printAdvice(result adviseResult) error {

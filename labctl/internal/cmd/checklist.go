@@ -16,10 +16,12 @@ import (
 	"academy.example/lab/labctl/internal/checklist"
 	"academy.example/lab/labctl/internal/checklist/plain"
 	leasesource "academy.example/lab/labctl/internal/checklist/source"
+	"academy.example/lab/labctl/internal/exercise"
 	"academy.example/lab/labctl/internal/exercise/recorded"
 	"academy.example/lab/labctl/internal/exercise/shelf"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 func (a *app) checklistCommand() *cobra.Command {
@@ -113,7 +115,7 @@ func (a *app) checklistSource() error {
 
 // readText reads a checklist's file.
 func readText(file string) (plain.Text, error) {
-	data, err := os.ReadFile(file)
+	data, err := whole.Read(file, whole.Small)
 	if err != nil {
 		return plain.Text{}, err
 	}
@@ -144,7 +146,7 @@ func (a *app) checklistFill(runsDir, file string) error {
 	for _, err := range skipped {
 		fmt.Fprintf(a.streams.Err, "note: a run is left out: %v\n", err)
 	}
-	filled := l.Fill(&text, runs, clientGo())
+	filled := l.FillFrom(&text, checklist.Known{Runs: runs, ClientGo: clientGo(), Predicted: a.predictions()})
 	if err := replaceFile(file, text.Encode()); err != nil {
 		return err
 	}
@@ -166,26 +168,20 @@ func (a *app) checklistFill(runsDir, file string) error {
 	return err
 }
 
-// replaceFile writes a file by rename, so that no half of it is ever left.
-func replaceFile(file string, data []byte) error {
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(file); err == nil {
-		mode = info.Mode().Perm()
+// predictions returns how to look up what was predicted in an exercise of this lab. What can't be read was not predicted.
+func (a *app) predictions() func(number, question string) string {
+	k := course{}
+	if err := a.openCourse(&k); err != nil {
+		return nil
 	}
-	fresh := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".new")
-	if err := os.WriteFile(fresh, data, mode); err != nil {
-		os.Remove(fresh) // a full disk has room for its beginning
-		var of *fs.PathError
-		if errors.As(err, &of) {
-			of.Path = file // the one that was asked for
+	return func(number, question string) string {
+		e, _ := exercise.Find(k.all, number)
+		q, known := e.Question(question)
+		if entry := k.progress.Exercises[e.Name]; known && entry != nil {
+			return q.InWords(entry.Predicted[question].Value)
 		}
-		return err
+		return ""
 	}
-	if err := os.Rename(fresh, file); err != nil {
-		os.Remove(fresh)
-		return err
-	}
-	return nil
 }
 
 func (a *app) checklistCheck(runsDir, file string) error {
@@ -222,7 +218,10 @@ func (a *app) checklistCheck(runsDir, file string) error {
 func (a *app) printChecked(file string, r checklist.Result) error {
 	for _, i := range r.Items {
 		mark := string(i.Verdict)
-		if i.Recorded && i.Verdict == check.Pass {
+		switch {
+		case i.Open:
+			mark = "open"
+		case i.Recorded && i.Verdict == check.Pass:
 			mark = "noted"
 		}
 		where := file
@@ -231,7 +230,11 @@ func (a *app) printChecked(file string, r checklist.Result) error {
 		}
 		fmt.Fprintf(a.streams.Out, "  %-8s %s (%s), %s: %s\n", mark, i.ID, i.Name, where, i.Reason)
 	}
-	_, err := fmt.Fprintf(a.streams.Out, "verdict: %s\n", r.Verdict)
+	verdict := string(r.Verdict)
+	if r.Open {
+		verdict = fmt.Sprintf("not done yet (%d of %d)", r.Done(), len(r.Items))
+	}
+	_, err := fmt.Fprintf(a.streams.Out, "verdict: %s\n", verdict)
 	return err
 }
 

@@ -17,6 +17,7 @@ import (
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 func (a *app) classCommand() *cobra.Command {
@@ -33,7 +34,12 @@ func (a *app) classCommand() *cobra.Command {
 	}
 	var output, student string
 	create := &cobra.Command{Use: "new NAME", Short: "Issue a class: a file with a fresh nonce", Args: oneWord("the class's name"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.classNew(args[0], output) }}
+		RunE: func(c *cobra.Command, args []string) error {
+			if output == "" {
+				return usageError{command: c.CommandPath(), err: errors.New("--output has no file's name")}
+			}
+			return a.classNew(args[0], output)
+		}}
 	create.Flags().StringVar(&output, "output", "class.json", "the file to make; one that is there is not replaced")
 	join := &cobra.Command{Use: "join FILE --student ID", Short: "Join a class: from now on failovers draw their phases from its nonce and your ID", Args: oneFile,
 		Example: "  labctl class join class.json --student 07",
@@ -67,12 +73,12 @@ func membership() (*evidence.Membership, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(file)
+	data, err := whole.Read(file, whole.Small)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, &provider.Problem{Err: err, Hint: "ls -l " + shellWord(file)}
 	}
 	m, err := evidence.ReadMembership(data)
 	if err != nil {
@@ -100,15 +106,14 @@ func (a *app) classNew(name, file string) error {
 	if err != nil {
 		return err
 	}
-	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
+	if _, err := os.Lstat(file); err == nil {
 		return &provider.Problem{Err: fmt.Errorf("%s is there already, and its nonce would be lost", file), Hint: "labctl class new " + shellWord(name) + " --output other.json"}
 	}
-	if err != nil {
-		return err
+	target, err := outputFile("--output", file)
+	if err == nil {
+		err = replaceFile(target, append(data, '\n'))
 	}
-	_, err = out.Write(append(data, '\n'))
-	if err = errors.Join(err, out.Close()); err != nil {
+	if err != nil {
 		return err
 	}
 	if a.json {
@@ -148,7 +153,7 @@ func (a *app) classJoin(c *cobra.Command, from, student string) error {
 		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
 	if err == nil {
-		err = replaceFile(file, append(data, '\n'))
+		err = whole.Write(file, append(data, '\n'), 0o600)
 	}
 	if err != nil {
 		return err
@@ -162,16 +167,16 @@ func (a *app) classJoin(c *cobra.Command, from, student string) error {
 
 // readClass reads a class's file.
 func readClass(file string) (evidence.Class, error) {
-	data, err := readSmall(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return evidence.Class{}, &provider.Problem{Err: fmt.Errorf("there is no file %s", file), Hint: "labctl class new autumn"}
-	}
-	if err != nil {
-		return evidence.Class{}, err
+	data, err := whole.Read(file, whole.Small)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return evidence.Class{}, &provider.Problem{Err: fmt.Errorf("there is no file %s; the instructor hands it out, as `labctl class new` made it", file), Hint: "ls -l " + shellWord(filepath.Dir(file))}
+	case err != nil:
+		return evidence.Class{}, &provider.Problem{Err: fmt.Errorf("%s: %s", file, reasonOf(err)), Hint: "ls -ld " + shellWord(file)}
 	}
 	class, err := evidence.ReadClass(data)
 	if err != nil {
-		return class, &provider.Problem{Err: fmt.Errorf("%s: %w", file, err), Hint: "labctl class new autumn --output other.json"}
+		return class, &provider.Problem{Err: fmt.Errorf("%s: %w; the instructor hands one out, as `labctl class new` made it", file, err), Hint: "ls -l " + shellWord(file)}
 	}
 	return class, nil
 }

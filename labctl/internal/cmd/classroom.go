@@ -15,6 +15,7 @@ import (
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/provider/existing"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 // mostStudents keeps a typing error from filling a cluster, and the limits of a token are the API server's least and a month.
@@ -61,6 +62,9 @@ func (f classroomFlags) args(c *cobra.Command, args []string) error {
 	usage := func(format string, values ...any) error {
 		return usageError{command: c.CommandPath(), err: fmt.Errorf(format, values...)}
 	}
+	if f.dir == "" {
+		return usage("--dir has no folder's name")
+	}
 	if f.remove {
 		if len(args) > 0 {
 			return usage("--remove removes all of them; it takes no number")
@@ -97,9 +101,12 @@ type classGrants struct {
 }
 
 func (a *app) classPrepare(c *cobra.Command, f classroomFlags, n int) error {
+	if err := ownFolder(f.dir); err != nil {
+		return err
+	}
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
-	l, room, err := a.room(c, f, fmt.Sprintf("make %d namespaces and credentials for them", n), show)
+	l, room, err := a.room(c, f, fmt.Sprintf("make %s, with credentials", report.Count(n, "namespace")), show)
 	if err != nil {
 		show.Stop()
 		return err
@@ -117,7 +124,7 @@ func (a *app) classPrepare(c *cobra.Command, f classroomFlags, n int) error {
 			return err
 		}
 		file := filepath.Join(f.dir, name+".kubeconfig")
-		if err := secret(file, grant.Kubeconfig); err != nil {
+		if err := whole.Write(file, grant.Kubeconfig, 0o600); err != nil {
 			return err
 		}
 		result.Students = append(result.Students, classGrant{name, file, grant.Expires.UTC()})
@@ -126,7 +133,7 @@ func (a *app) classPrepare(c *cobra.Command, f classroomFlags, n int) error {
 	if a.json {
 		return report.JSON(a.streams.Out, result)
 	}
-	fmt.Fprintf(a.streams.Out, "%d namespaces are ready; the kubeconfigs in %s are valid until %s\n", n, f.dir, result.Students[0].ExpiresAt.Local().Format(time.DateTime))
+	fmt.Fprintf(a.streams.Out, "ready: %s; what is in %s is valid until %s\n", report.Count(n, "namespace"), f.dir, result.Students[0].ExpiresAt.Local().Format(time.DateTime))
 	fmt.Fprintf(a.streams.Out, "next: give each student theirs, NN from 01 to %02d; they type\n  %s\nafter the class: %s\n", n, result.Up, a.typed("labctl class kubeconfigs --remove --dir "+shellWord(f.dir)))
 	return nil
 }
@@ -144,12 +151,24 @@ func up(f classroomFlags, l *lab.Lab) string {
 		shellWord(filepath.Join(f.dir, "student-NN.kubeconfig")), image)
 }
 
-// secret writes a file that nobody else may read.
-func secret(file string, data []byte) error {
-	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
+// ownFolder refuses a folder in which others could put their own files in the place of the kubeconfigs. One that is not there yet is
+// made for nobody else.
+func ownFolder(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
 		return err
+	case !info.IsDir():
+		return &provider.Problem{Err: fmt.Errorf("--dir %s: it is there, and is no folder", dir), Hint: "ls -ld " + shellWord(dir)}
+	case info.Mode().Perm()&0o022 == 0:
+		return nil
+	case info.Mode()&fs.ModeSticky != 0: // the machine's own, such as /tmp
+		return &provider.Problem{Err: fmt.Errorf("--dir %s: others may write into it, and the kubeconfigs are secrets", dir), Hint: "mkdir -m 700 " + shellWord(filepath.Join(dir, "class"))}
+	default:
+		return &provider.Problem{Err: fmt.Errorf("--dir %s: others may write into it, and the kubeconfigs are secrets", dir), Hint: "chmod go-w " + shellWord(dir)}
 	}
-	return os.Rename(file+".new", file)
 }
 
 // room opens the lab's cluster for a class.
@@ -191,6 +210,6 @@ func (a *app) classWithdraw(c *cobra.Command, f classroomFlags) error {
 	if a.json {
 		return report.JSON(a.streams.Out, classWithdrawn{report.Schema, "ClassWithdrawn", append([]string{}, names...)})
 	}
-	_, err = fmt.Fprintf(a.streams.Out, "%d namespaces of students are removed, and their kubeconfigs in %s\n", len(names), f.dir)
+	_, err = fmt.Fprintf(a.streams.Out, "removed: %s of students, and the kubeconfigs in %s\n", report.Count(len(names), "namespace"), f.dir)
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"academy.example/lab/labctl/internal/evidence"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 func (a *app) evidenceCommand() *cobra.Command {
@@ -107,47 +107,44 @@ func (a *app) verified(ctx context.Context, k *course, names []string) (evidence
 		return judges, nil, err
 	}
 	var results []evidence.Result
-	for _, name := range names {
+	paths, shown := archiveNames(names)
+	for _, name := range paths {
 		if ctx.Err() != nil {
 			return judges, nil, ctx.Err()
 		}
-		file, err := openFile(name, "labctl evidence export")
-		if err != nil {
-			return judges, nil, err
+		file, err := whole.Open(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return judges, nil, &provider.Problem{Err: fmt.Errorf("there is no file %s", name), Hint: "labctl evidence export"}
+		case err != nil:
+			results = append(results, evidence.Unread(shown[name], reasonOf(err)))
+		default:
+			results = append(results, evidence.Verify(shown[name], file, judges))
+			file.Close()
 		}
-		results = append(results, evidence.Verify(filepath.Base(name), file, judges))
-		file.Close()
 	}
 	return judges, results, nil
 }
 
-// openFile opens what must be a file: a pipe would keep its reader waiting.
-func openFile(name, hint string) (*os.File, error) {
-	info, err := os.Stat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, &provider.Problem{Err: fmt.Errorf("there is no file %s", name), Hint: hint}
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, &provider.Problem{Err: fmt.Errorf("%s is no file", name), Hint: "ls -ld " + shellWord(name)}
+// archiveNames returns the files in the order they were given, each once, and what to call each: its name, or its path where several
+// have that name.
+func archiveNames(given []string) (paths []string, shown map[string]string) {
+	same := map[string]int{}
+	shown = map[string]string{}
+	for _, path := range given {
+		path = filepath.Clean(path)
+		if shown[path] != "" {
+			continue
+		}
+		paths, shown[path] = append(paths, path), filepath.Base(path)
+		same[shown[path]]++
 	}
-	return os.Open(name)
-}
-
-// mostSmall is how large a file of a few lines may be.
-const mostSmall = 1 << 20
-
-// readSmall reads a file that has a few lines.
-func readSmall(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > mostSmall) {
-		return nil, &provider.Problem{Err: fmt.Errorf("%s is no file of at most %d KB", name, mostSmall>>10), Hint: "ls -ld " + shellWord(name)}
+	for path, name := range shown {
+		if same[name] > 1 {
+			shown[path] = path
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(name)
+	return paths, shown
 }
 
 // evidenceVerified is what `evidence verify --json` prints.
@@ -192,7 +189,7 @@ func (a *app) printArchive(r evidence.Result) {
 	for _, run := range r.Runs {
 		trials, void = trials+run.Trials, void+run.Void
 	}
-	fmt.Fprintf(out, " %d runs with %d trials, %d of them void\n", len(r.Runs), trials, void)
+	fmt.Fprintf(out, " %s with %s, %d void\n", report.Count(len(r.Runs), "run"), report.Count(trials, "trial"), void)
 	if r.Versions != (evidence.Versions{}) {
 		fmt.Fprintf(out, "  labctl %s, Kubernetes %s, client-go %s, %s on %s\n", r.Versions.Labctl, orUnknown(r.Versions.Kubernetes), r.Versions.ClientGo, r.Versions.Go, r.Versions.Platform)
 	}
@@ -257,6 +254,13 @@ func (a *app) evidenceSummary(c *cobra.Command, k *course, f summaryFlags, args 
 	if err := a.checkFormat(c, &f.format, f.output, formatText, formatCSV, formatHTML, formatJSON); err != nil {
 		return err
 	}
+	file := ""
+	if f.output != "" {
+		var err error
+		if file, err = outputFile("--output", f.output); err != nil {
+			return err
+		}
+	}
 	var class *evidence.Class
 	if f.class != "" {
 		read, err := readClass(f.class)
@@ -271,19 +275,16 @@ func (a *app) evidenceSummary(c *cobra.Command, k *course, f summaryFlags, args 
 	}
 	evidence.Compare(results, class)
 	s := evidence.Summarize(results, class, judges)
-	if err := a.giveSummary(s, f); err != nil {
+	if err := a.giveSummary(s, f, file); err != nil {
 		return err
 	}
 	return exitFor(s.Verdict)
 }
 
-func (a *app) giveSummary(s evidence.Summary, f summaryFlags) error {
-	if f.output == "" {
+// giveSummary writes a summary to the file that --output leads to, or prints it.
+func (a *app) giveSummary(s evidence.Summary, f summaryFlags, file string) error {
+	if file == "" {
 		return a.printSummary(a.streams.Out, s, f.format)
-	}
-	file, err := regular(f.output)
-	if err != nil {
-		return err
 	}
 	var page bytes.Buffer
 	if err := a.printSummary(&output{to: &page}, s, f.format); err != nil {

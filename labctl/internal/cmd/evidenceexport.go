@@ -23,6 +23,8 @@ import (
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 type exportFlags struct {
@@ -83,6 +85,13 @@ func (a *app) evidenceExport(c *cobra.Command, k *course, f exportFlags, args []
 	if err := e.about(c.Context()); err != nil {
 		return err
 	}
+	if f.output == "" {
+		f.output = e.usualName()
+	}
+	target, err := outputFile("--output", f.output)
+	if err != nil {
+		return err
+	}
 	if len(args) > 0 {
 		err = e.named(args)
 	} else {
@@ -97,7 +106,7 @@ func (a *app) evidenceExport(c *cobra.Command, k *course, f exportFlags, args []
 	if len(e.bundle.Files) == 0 {
 		return &provider.Problem{Err: fmt.Errorf("there is nothing to hand in yet: no exercise of lab %q was begun, and no checklist is here", a.name), Hint: "labctl exercise next"}
 	}
-	return e.write(f.output)
+	return e.write(f.output, target)
 }
 
 // about fills in whose the archive is and what it is made with.
@@ -231,10 +240,13 @@ func (e *handIn) addRuns() error {
 			}
 		}
 		run, err := shelf.Run(path)
-		if err != nil {
-			return err
+		if err != nil { // such as of a run that was simulated
+			return &provider.Problem{Err: err, Hint: "labctl report " + shellWord(path)}
 		}
 		e.trials += len(recorded.All([]recorded.Run{run}))
+		if e.bundle.Files[evidence.RunPath(name, "trials.json")] == nil && ended(path) {
+			fmt.Fprintf(e.app.streams.Err, "note: run %s came to its end and has no trials.json any more, and verify will say so\n", name)
+		}
 		if len(run.Edited) > 0 {
 			fmt.Fprintf(e.app.streams.Err, "note: run %s contradicts itself, and verify will say so: %s\n", name, run.Edited[0])
 		}
@@ -245,8 +257,18 @@ func (e *handIn) addRuns() error {
 	return nil
 }
 
+// ended reports whether a run came to an end that was recorded.
+func ended(path string) (yes bool) {
+	err := lab.EachEvent(path, func(event timeline.Event) { yes = yes || event.Kind == timeline.RunEnded })
+	return yes && err == nil
+}
+
 func (e *handIn) addFile(path, file string) error {
-	data, err := os.ReadFile(file)
+	most := int64(whole.Record)
+	if filepath.Base(file) == "run.json" {
+		most = whole.Small
+	}
+	data, err := whole.Read(file, most)
 	if err != nil {
 		return err
 	}
@@ -269,18 +291,17 @@ type evidenceExported struct {
 	Trials     int      `json:"trials"`
 }
 
-func (e *handIn) write(file string) error {
+// usualName is what the archive is called if nobody says otherwise.
+func (e *handIn) usualName() string {
+	if student := e.bundle.Manifest.Student; student != "" {
+		return "evidence-" + student + ".tar.gz"
+	}
+	return "evidence.tar.gz"
+}
+
+// write packs the archive into the file that was named, which leads to target, and tells what is in it.
+func (e *handIn) write(file, target string) error {
 	m := &e.bundle.Manifest
-	if file == "" {
-		file = "evidence.tar.gz"
-		if m.Student != "" {
-			file = "evidence-" + m.Student + ".tar.gz"
-		}
-	}
-	target, err := regular(file)
-	if err != nil {
-		return err
-	}
 	var packed bytes.Buffer
 	if err := e.bundle.Write(&packed); err != nil {
 		return &provider.Problem{Err: err, Hint: "labctl evidence export RUN"}
@@ -308,10 +329,11 @@ func (e *handIn) write(file string) error {
 		return report.JSON(e.app.streams.Out, result)
 	}
 	out := e.app.streams.Out
-	fmt.Fprintf(out, "%s, %d KB: %d exercises (%d passed), %d checklists, %d runs with %d trials\n", file, (packed.Len()+1023)>>10, result.Exercises, result.Passed, result.Checklists, len(result.Runs), result.Trials)
+	fmt.Fprintf(out, "%s, %d KB: %s (%d passed), %s, %s with %s\n", file, (packed.Len()+1023)>>10, report.Count(result.Exercises, "exercise"), result.Passed,
+		report.Count(result.Checklists, "checklist"), report.Count(len(result.Runs), "run"), report.Count(result.Trials, "trial"))
 	if m.Student != "" {
 		fmt.Fprintf(out, "of student %s, class %s\n", m.Student, result.Class)
 	}
-	_, err = fmt.Fprintf(out, "head of the hash chain: %s\nnext: %s, then hand the file in\n", m.Head, e.app.typed("labctl evidence verify "+shellWord(file)))
+	_, err := fmt.Fprintf(out, "head of the hash chain: %s\nnext: %s, then hand the file in\n", m.Head, e.app.typed("labctl evidence verify "+shellWord(file)))
 	return err
 }

@@ -27,6 +27,7 @@ type course struct {
 	all      []exercise.Exercise
 	file     string // of the progress
 	progress *exercise.Progress
+	damaged  bool // whether the file is there and can't be read
 }
 
 func (a *app) exerciseCommand() *cobra.Command {
@@ -36,7 +37,7 @@ func (a *app) exerciseCommand() *cobra.Command {
 		Short: "Do the exercises: predict, run, see, write down, be checked",
 		Long: "The exercises are in the program; NN is the number of one, and without it the current one is meant. What you answer is kept\n" +
 			"in one readable file for each lab. A prediction must be written down before the run that it is about.",
-		Example: "  labctl exercise next\n  labctl exercise answer predict-gap=15\n  labctl exercise check",
+		Example: "  labctl exercise next\n  labctl exercise answer predict-gap=SECONDS\n  labctl exercise check",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    group,
 
@@ -95,10 +96,37 @@ func (a *app) openCourse(k *course) error {
 	if k.file, err = a.progressFile(); err != nil {
 		return err
 	}
-	if k.progress, err = exercise.ReadProgress(k.file); err != nil {
+	k.progress, err = exercise.ReadProgress(k.file)
+	k.damaged = err != nil && !errors.Is(err, fs.ErrPermission)
+	return k.unread(err)
+}
+
+// unread is the problem of a progress that can't be read, with a way out that keeps the file; nil without an error.
+func (k *course) unread(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrPermission):
 		return &provider.Problem{Err: err, Hint: "ls -l " + shellWord(k.file)}
+	default:
+		return &provider.Problem{Err: err, Hint: fmt.Sprintf("mv %s %s && labctl exercise next", shellWord(k.file), shellWord(k.file+setAside))}
 	}
-	return nil
+}
+
+// setAside is how the name of a progress ends that could not be read and is kept.
+const setAside = ".damaged"
+
+// change has the progress changed and written, as it is by now: another labctl may have written it since it was read.
+func (k *course) change(do func() error) error {
+	read := false
+	err := exercise.ChangeProgress(k.file, func(p *exercise.Progress) error {
+		k.progress, read = p, true
+		return do()
+	})
+	if of := new(fs.PathError); err != nil && !read && !errors.As(err, &of) { // which names the file, and is no matter of what is in it
+		return k.unread(err)
+	}
+	return err
 }
 
 // progressFile is where the progress in a lab is kept: beside the runs, which it is about.
@@ -191,8 +219,13 @@ func (a *app) exerciseStart(k *course, args []string) error {
 
 // begin makes an exercise the current one and shows it.
 func (a *app) begin(k *course, e exercise.Exercise) error {
-	entry, resumed := k.progress.Start(e, time.Now())
-	if err := k.progress.Write(k.file); err != nil {
+	var entry *exercise.Entry
+	var resumed bool
+	err := k.change(func() error {
+		entry, resumed = k.progress.Start(e, time.Now())
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	if resumed {
@@ -212,15 +245,16 @@ func (a *app) exerciseShow(k *course, args []string) error {
 	return a.print(k, e)
 }
 
-// print shows an exercise's text and what it asks.
+// print shows an exercise's text and what it asks: until all is predicted, no more than its predictions need.
 func (a *app) print(k *course, e exercise.Exercise) error {
 	entry := k.progress.Exercises[e.Name]
+	readme, questions := e.Shown(entry)
 	if a.json {
-		return report.JSON(a.streams.Out, map[string]any{"schema": report.Schema, "kind": "Exercise", "name": e.Name, "data": publicData(e, entry), "readme": e.Readme, "progress": entry, "file": k.file})
+		return report.JSON(a.streams.Out, map[string]any{"schema": report.Schema, "kind": "Exercise", "name": e.Name, "data": publicData(e, entry), "readme": readme, "progress": entry, "file": k.file})
 	}
 	out := a.streams.Out
-	fmt.Fprintf(out, "%s\n## Questions\n\n", a.spelled(e.Readme))
-	for _, q := range e.Questions {
+	fmt.Fprintf(out, "%s\n## Questions\n\n", a.spelled(readme))
+	for _, q := range questions {
 		value := ""
 		if entry != nil && entry.Answers[q.ID] != "" {
 			value = " = " + entry.Answers[q.ID]
@@ -230,20 +264,30 @@ func (a *app) print(k *course, e exercise.Exercise) error {
 			fmt.Fprintf(out, "  %15s %s) %s\n", "", l, q.Options[l])
 		}
 	}
+	if missing := e.Unpredicted(entry); len(missing) > 0 {
+		fmt.Fprintf(out, "\nabout %d minutes; the rest is shown when you have predicted, since it would give the answer away\n", e.Minutes)
+		_, err := fmt.Fprintf(out, "answers are kept in %s\nnext: %s, then %s\n", k.file, a.typed(missing[0].Typed()), a.typed("labctl exercise show "+e.Number()))
+		return err
+	}
 	fmt.Fprintf(out, "\nabout %d minutes; from: %s\n", e.Minutes, e.Seed)
-	fmt.Fprintf(out, "answers are kept in %s\nnext: %s, then %s (%s if stuck)\n", k.file,
+	_, err := fmt.Fprintf(out, "answers are kept in %s\nnext: %s, then %s (%s if stuck)\n", k.file,
 		a.typed("labctl exercise answer ID=VALUE"), a.typed("labctl exercise check"), a.typed("labctl exercise hint"))
-	return nil
+	return err
 }
 
-// publicData is an exercise's data without the answers, which are shown after passing.
+// publicData is an exercise's data without the answers, which are shown after passing, and before all is predicted without what
+// would give a prediction away.
 func publicData(e exercise.Exercise, entry *exercise.Entry) exercise.Data {
 	d := e.Data
 	if entry != nil && entry.Passed != nil {
 		return d
 	}
+	if len(e.Unpredicted(entry)) > 0 {
+		d.Seed, d.Source, d.Misconception = "", nil, ""
+	}
 	d.Questions = nil
-	for _, q := range e.Questions {
+	_, shown := e.Shown(entry)
+	for _, q := range shown {
 		q.Correct, q.Functions = "", nil
 		d.Questions = append(d.Questions, q)
 	}

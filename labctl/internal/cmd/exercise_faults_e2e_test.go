@@ -14,7 +14,7 @@ import (
 )
 
 // secondHalf are the exercises about leaders that are two, and about losses that are no crash.
-var secondHalf = []solved{{"10", solveClock}, {"11", solveContext}, {"12", solveExit}, {"13", solveSlow}, {"14", solveEarly}, {"15", solveBlackHole}, {"16", solveRejoin}, {"17", solveCount}}
+var secondHalf = []solved{{"10", solveClock}, {"11", solveContext}, {"12", solveExit}, {"13", solveSlow}, {"14", solveEarly}, {"15", solveBlackHole}, {"16", solveRejoin}, {"17", solveCount}, {"23", solveOldest}}
 
 // faulty puts an operator with a fault in the place of the lab's own, as the exercises do.
 func (w *world) faulty(name string) {

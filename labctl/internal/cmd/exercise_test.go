@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"academy.example/lab/labctl/internal/exercise"
+	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/report"
 )
 
 const exercisesFolder = "../../../exercises"
@@ -29,6 +32,24 @@ func TestExerciseTranscripts(t *testing.T) {
 			return solvedProgress(folder, e.WorkDir)
 		},
 	})
+}
+
+// keepRun copies a recorded run, with the trials.json that labctl wrote when it ended.
+func keepRun(from, to string) error {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return err
+	}
+	record, err := lab.ReadRecord(to)
+	if err != nil {
+		return err
+	}
+	measured := record.Report()
+	measured.Run = filepath.Base(to)
+	var out bytes.Buffer
+	if err := report.JSON(&out, measured); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to, "trials.json"), out.Bytes(), 0o600)
 }
 
 // solvedProgress puts the recorded solutions of all exercises together.
@@ -56,7 +77,7 @@ func solvedProgress(folder, work string) error {
 		for _, run := range found {
 			if name := filepath.Base(run); !runs[name] {
 				runs[name] = true
-				if err := os.CopyFS(filepath.Join(work, "runs", name), os.DirFS(run)); err != nil {
+				if err := keepRun(run, filepath.Join(work, "runs", name)); err != nil {
 					return err
 				}
 			}

@@ -18,7 +18,7 @@ func (a *app) exerciseAnswerCommand(k *course) *cobra.Command {
 		Short: "Write answers down; a prediction counts from this moment",
 		Long: "answer notes one or more answers in the file of the progress, which can be edited as well. A prediction that is changed counts\n" +
 			"from the change on, and so do the runs that it is about.",
-		Example: "  labctl exercise answer predict-gap=15\n  labctl exercise answer ticks=c standby=b\n  labctl exercise answer 02 in-words='a candidate checks …'",
+		Example: "  labctl exercise answer predict-gap=SECONDS\n  labctl exercise answer ticks=LETTER standby=LETTER\n  labctl exercise answer 02 in-words='a candidate checks …'",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.openCourse(k); err != nil {
 				return err
@@ -36,14 +36,32 @@ func (a *app) exerciseAnswer(c *cobra.Command, k *course, args []string) error {
 		}
 		named, args = args[:1], args[1:]
 	}
-	e, err := k.pick(named)
+	var e exercise.Exercise
+	var entry *exercise.Entry
+	before := ""
+	err := k.change(func() (err error) {
+		if e, err = k.pick(named); err != nil {
+			return err
+		}
+		if len(args) == 0 {
+			return usageError{command: c.CommandPath(), err: errors.New("answer takes ID=VALUE, one or more")}
+		}
+		entry = k.progress.Open(e, time.Now())
+		before, _ = e.Shown(entry)
+		return noteAnswers(c, e, entry, args)
+	})
 	if err != nil {
 		return err
 	}
-	if len(args) == 0 {
-		return usageError{command: c.CommandPath(), err: errors.New("answer takes ID=VALUE, one or more")}
+	for _, arg := range args {
+		id, _, _ := strings.Cut(arg, "=")
+		fmt.Fprintf(a.streams.Out, "exercise %s: %s = %s\n", e.Number(), id, entry.Answers[id])
 	}
-	entry := k.progress.Open(e, time.Now())
+	return a.afterAnswers(e, entry, before)
+}
+
+// noteAnswers notes answers of the form ID=VALUE.
+func noteAnswers(c *cobra.Command, e exercise.Exercise, entry *exercise.Entry, args []string) error {
 	for _, arg := range args {
 		id, value, ok := strings.Cut(arg, "=")
 		if !ok {
@@ -53,18 +71,30 @@ func (a *app) exerciseAnswer(c *cobra.Command, k *course, args []string) error {
 		if !known {
 			return &provider.Problem{Err: fmt.Errorf("exercise %s has no question %q; it has %s", e.Number(), id, strings.Join(ids(e), ", ")), Hint: "labctl exercise show " + e.Number()}
 		}
-		if err := entry.Answer(q, value, time.Now()); err != nil {
+		err := entry.Answer(q, value, time.Now())
+		if err == nil && e.Copied(id, value) {
+			err = fmt.Errorf("%s: %q stands in the text for what you are to write", id, value)
+		}
+		if err != nil {
 			return &provider.Problem{Err: err, Hint: "labctl exercise show " + e.Number()}
 		}
 	}
-	if err := k.progress.Write(k.file); err != nil {
-		return err
-	}
-	for _, arg := range args {
-		id, _, _ := strings.Cut(arg, "=")
-		fmt.Fprintf(a.streams.Out, "exercise %s: %s = %s\n", e.Number(), id, entry.Answers[id])
-	}
 	return nil
+}
+
+// afterAnswers says what to type after a prediction: the next one, or what shows the text that was hidden before.
+func (a *app) afterAnswers(e exercise.Exercise, entry *exercise.Entry, before string) error {
+	next := ""
+	if now, _ := e.Shown(entry); now != before {
+		next = "labctl exercise show " + e.Number()
+	} else if missing := e.Unpredicted(entry); len(missing) > 0 {
+		next = missing[0].Typed()
+	}
+	if next == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(a.streams.Out, "next: %s\n", a.typed(next))
+	return err
 }
 
 func notAnswer(c *cobra.Command, word string) error {
@@ -87,10 +117,18 @@ func (a *app) exerciseHint(k *course, args []string) error {
 	if err != nil {
 		return err
 	}
-	entry := k.progress.Open(e, time.Now())
-	n := min(entry.Hints, len(e.Hints)-1)
-	entry.Hints = n + 1
-	if err := k.progress.Write(k.file); err != nil {
+	if missing := e.Unpredicted(k.progress.Open(e, time.Now())); len(missing) > 0 {
+		_, err := fmt.Fprintf(a.streams.Out, "a hint would give the prediction away: write it down first; a wrong one is no mistake, it is compared\nnext: %s\n", a.typed(missing[0].Typed()))
+		return err
+	}
+	n := 0
+	err = k.change(func() error {
+		entry := k.progress.Open(e, time.Now())
+		n = min(entry.Hints, len(e.Hints)-1)
+		entry.Hints = n + 1
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.streams.Out, "hint %d of %d for exercise %s\n\n%s\n", n+1, len(e.Hints), e.Number(), e.Hints[n])

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/exercise"
+	"academy.example/lab/labctl/internal/exercise/recorded"
 	"academy.example/lab/labctl/internal/exercise/shelf"
 	"academy.example/lab/labctl/internal/report"
 )
@@ -54,28 +56,45 @@ func (a *app) exerciseCheck(c *cobra.Command, k *course, every bool, args []stri
 		}
 		chosen = append(chosen, e)
 	}
-	results := []exercise.Result{}
-	for _, e := range chosen {
-		entry := k.progress.Open(e, time.Now())
-		evidence, err := a.evidence(c.Context(), k, e, entry)
-		if err != nil {
-			return err
-		}
-		results = append(results, exercise.Judge(e, entry, evidence))
-	}
-	if every {
-		k.progress.Current = chosen[len(chosen)-1].Name
-		if next, more := k.progress.Next(chosen); more {
-			k.progress.Current = next.Name
-		}
-	}
-	if err := k.progress.Write(k.file); err != nil {
+	results, err := a.judgeExercises(c.Context(), k, chosen, every)
+	if err != nil {
 		return err
 	}
 	if err := a.printResults(k, results); err != nil {
 		return err
 	}
 	return exitFor(worst(results))
+}
+
+// judgeExercises holds exercises against what can be seen of them, and notes what was seen. Looking takes seconds: what was answered
+// in the meantime counts. If it is every exercise, the first that is not passed is the current one from then on.
+func (a *app) judgeExercises(ctx context.Context, k *course, chosen []exercise.Exercise, every bool) ([]exercise.Result, error) {
+	begun := time.Now()
+	var seen []exercise.Evidence
+	for _, e := range chosen {
+		evidence, err := a.evidence(ctx, k, e, k.progress.Open(e, begun))
+		if err != nil {
+			return nil, err
+		}
+		seen = append(seen, evidence)
+	}
+	results := []exercise.Result{}
+	err := k.change(func() error {
+		for i, e := range chosen {
+			entry := k.progress.Open(e, begun)
+			seen[i].Now = time.Now()
+			seen[i].Runs = slices.DeleteFunc(seen[i].Runs, func(r recorded.Run) bool { return r.StartedAt.Before(entry.Started) }) // it was begun anew
+			results = append(results, exercise.Judge(e, entry, seen[i]))
+		}
+		if every {
+			k.progress.Current = chosen[len(chosen)-1].Name
+			if next, more := k.progress.Next(chosen); more {
+				k.progress.Current = next.Name
+			}
+		}
+		return nil
+	})
+	return results, err
 }
 
 // worst is the verdict over several exercises.
@@ -91,29 +110,83 @@ func (a *app) printResults(k *course, results []exercise.Result) error {
 	if a.json {
 		return report.JSON(a.streams.Out, map[string]any{"schema": report.Schema, "kind": "ExerciseCheck", "results": results, "verdict": worst(results), "file": k.file})
 	}
+	passed := 0
 	for _, r := range results {
 		e, _ := exercise.Find(k.all, r.Exercise)
-		fmt.Fprintf(a.streams.Out, "exercise %s: %s\n", e.Number(), e.Title)
-		evidence := ""
-		for _, i := range r.Items {
-			mark := string(i.Verdict)
-			if i.Recorded && i.Verdict == check.Pass {
-				mark = "noted"
-			}
-			fmt.Fprintf(a.streams.Out, "  %-8s %-15s %s\n", mark, i.ID, i.Reason)
-			if i.Evidence != "" && i.Evidence != evidence { // the same is told once
-				fmt.Fprintf(a.streams.Out, "  %-8s %-15s %s\n", "", "", i.Evidence)
-				evidence = i.Evidence
-			}
+		if err := a.printResult(e, r); err != nil {
+			return err
 		}
-		fmt.Fprintf(a.streams.Out, "verdict: %s\n", r.Verdict)
-		next := "labctl exercise hint " + e.Number()
 		if r.Verdict == check.Pass {
-			next = "labctl exercise solution " + e.Number() + " && labctl exercise next"
+			passed++
 		}
-		fmt.Fprintf(a.streams.Out, "next: %s\n", a.typed(next))
 	}
-	return nil
+	if len(results) < 2 {
+		return nil
+	}
+	_, err := fmt.Fprintf(a.streams.Out, "%d of %d exercises passed\n", passed, len(results))
+	return err
+}
+
+// printResult prints the verdict on one exercise.
+func (a *app) printResult(e exercise.Exercise, r exercise.Result) error {
+	fmt.Fprintf(a.streams.Out, "exercise %s: %s\n", e.Number(), e.Title)
+	evidence := ""
+	for _, i := range r.Items {
+		fmt.Fprintf(a.streams.Out, "  %-8s %-15s %s\n", mark(i), i.ID, i.Reason)
+		if i.Evidence != "" && i.Evidence != evidence { // the same is told once
+			fmt.Fprintf(a.streams.Out, "  %-8s %-15s %s\n", "", "", i.Evidence)
+			evidence = i.Evidence
+		}
+	}
+	next := "labctl exercise hint " + e.Number()
+	switch {
+	case r.Verdict == check.Pass:
+		fmt.Fprintf(a.streams.Out, "verdict: %s\n", r.Verdict)
+		next = "labctl exercise solution " + e.Number() + " && labctl exercise next"
+	case r.Open:
+		fmt.Fprintf(a.streams.Out, "verdict: not done yet (%d of %d)\n", r.Done(), len(r.Items))
+		next = a.nextStep(e, r)
+	default:
+		fmt.Fprintf(a.streams.Out, "verdict: %s (%d of %d pass)\n", r.Verdict, r.Done(), len(r.Items))
+	}
+	_, err := fmt.Fprintf(a.streams.Out, "next: %s\n", a.typed(next))
+	return err
+}
+
+// mark is the word before an item.
+func mark(i exercise.Item) string {
+	switch {
+	case i.Open:
+		return "open"
+	case i.Recorded && i.Verdict == check.Pass:
+		return "noted"
+	default:
+		return string(i.Verdict)
+	}
+}
+
+// nextStep tells what is to be done first of what is open, and returns what to type.
+func (a *app) nextStep(e exercise.Exercise, r exercise.Result) string {
+	id, _ := r.Next()
+	q, _ := e.Question(id)
+	if q.Kind != exercise.Measured && q.Kind != exercise.Observation {
+		return q.Typed()
+	}
+	fmt.Fprintf(a.streams.Out, "first of what is open: %s: %s\n", q.ID, q.Ask)
+	return "labctl exercise show " + e.Number()
+}
+
+// nextInExercise is what to type after a run in this lab while an exercise is open: begun, the current one and not passed. It is
+// empty if none is, or if the progress can't be read.
+func (a *app) nextInExercise() string {
+	k := course{}
+	if err := a.openCourse(&k); err != nil || k.progress.Current == "" {
+		return ""
+	}
+	if e, err := k.pick(nil); err != nil || k.progress.State(e) != exercise.Begun {
+		return ""
+	}
+	return "labctl exercise check"
 }
 
 // evidence gathers what an exercise's questions are held against: runs since it was begun, and the lab if it is asked about.

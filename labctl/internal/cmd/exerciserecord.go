@@ -12,6 +12,7 @@ import (
 	"academy.example/lab/labctl/internal/exercise/shelf"
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 func (a *app) exerciseRecordCommand(k *course) *cobra.Command {
@@ -39,7 +40,7 @@ func (a *app) exerciseRecord(k *course, args []string) error {
 	if err == nil {
 		var data []byte
 		if data, err = yaml.Marshal(entry); err == nil {
-			err = os.WriteFile(filepath.Join(folder, exercise.ProofEntry), data, 0o644)
+			err = whole.Write(filepath.Join(folder, exercise.ProofEntry), data, 0o644)
 		}
 	}
 	if err != nil {
@@ -69,12 +70,12 @@ func (a *app) keepRuns(folder string, entry exercise.Entry) (n int, err error) {
 		}
 		n++
 		for _, name := range []string{"run.json", "timeline.jsonl"} {
-			data, err := os.ReadFile(filepath.Join(from, r.Name, name))
+			data, err := whole.Read(filepath.Join(from, r.Name, name), whole.Record)
 			if err == nil {
 				err = os.MkdirAll(filepath.Join(to, r.Name), 0o755)
 			}
 			if err == nil {
-				err = os.WriteFile(filepath.Join(to, r.Name, name), data, 0o644)
+				err = whole.Write(filepath.Join(to, r.Name, name), data, 0o644)
 			}
 			if err != nil {
 				return n, err

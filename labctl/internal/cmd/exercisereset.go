@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"academy.example/lab/labctl/internal/exercise"
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
@@ -28,22 +30,37 @@ func (a *app) exerciseResetCommand(k *course) *cobra.Command {
 		Use:   "reset [NN]",
 		Short: "Begin an exercise anew: forget its answers, and bring the lab back as it was made",
 		Args:  oneExercise,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := a.openCourse(k); err != nil {
-				return err
-			}
-			e, err := k.pick(args)
-			if err != nil {
-				return err
-			}
-			k.progress.Reset(e)
-			k.progress.Current = e.Name
-			if err := k.progress.Write(k.file); err != nil {
-				return err
-			}
-			return a.reset(c.Context(), "exercise "+e.Number()+" is forgotten", "labctl exercise start "+e.Number())
-		},
+		RunE:  func(c *cobra.Command, args []string) error { return a.exerciseReset(c, k, args) },
 	}
+}
+
+func (a *app) exerciseReset(c *cobra.Command, k *course, args []string) error {
+	err := a.openCourse(k)
+	if k.damaged {
+		fmt.Fprintf(a.streams.Err, "note: %s: it is kept as %s, and every exercise is forgotten\n", lines(err.Error()), lines(k.file+setAside))
+		if err = os.Rename(k.file, k.file+setAside); err == nil {
+			err = a.openCourse(k)
+		}
+		if err == nil && len(args) == 0 { // which one is the current one is forgotten, too
+			return a.reset(c.Context(), "every exercise is forgotten", "labctl exercise next")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var e exercise.Exercise
+	err = k.change(func() (err error) {
+		if e, err = k.pick(args); err != nil {
+			return err
+		}
+		k.progress.Reset(e)
+		k.progress.Current = e.Name
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.reset(c.Context(), "exercise "+e.Number()+" is forgotten", "labctl exercise start "+e.Number())
 }
 
 func (a *app) resetCommand() *cobra.Command {
@@ -57,7 +74,7 @@ func (a *app) resetCommand() *cobra.Command {
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !everything {
-				return a.reset(c.Context(), "", "labctl status")
+				return a.reset(c.Context(), "", cmp.Or(a.nextInExercise(), "labctl status"))
 			}
 			file, err := a.progressFile()
 			if err != nil {
@@ -85,6 +102,9 @@ func (a *app) reset(ctx context.Context, done, next string) error {
 		err, next = nil, "labctl up"
 	}
 	if found {
+		err = a.removeGates(ctx, l)
+	}
+	if found && err == nil {
 		err = resetLab(ctx, l)
 	}
 	show.Stop()
@@ -109,6 +129,9 @@ func (a *app) reset(ctx context.Context, done, next string) error {
 
 // resetLab stops the replicas, removes what they left, and starts them as the manifests say.
 func resetLab(ctx context.Context, l *lab.Lab) error {
+	if err := l.RemoveLanes(ctx); err != nil {
+		return err
+	}
 	if err := l.Scale(ctx, 0); err != nil {
 		return err
 	}

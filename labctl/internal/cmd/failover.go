@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,6 +102,11 @@ func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
 	if f.junit == "" && c.Flags().Changed("junit") {
 		return usage("--junit has no file's name")
 	}
+	if f.junit != "" {
+		if _, err := outputFile("--junit", f.junit); err != nil {
+			return o, err
+		}
+	}
 	if f.limit < 0 {
 		return usage("--time-limit %s is negative", f.limit)
 	}
@@ -146,7 +153,7 @@ func (a *app) failover(c *cobra.Command, f failoverFlags) error {
 	if err != nil && len(result.Trials) == 0 {
 		return a.ended(ctx, c, f, err)
 	}
-	if printed := errors.Join(a.printFailover(result, options), f.giveJUnit(result)); printed != nil {
+	if printed := errors.Join(f.giveJUnit(result), a.printFailover(result, options)); printed != nil {
 		return printed
 	}
 	if err != nil {
@@ -160,7 +167,7 @@ func (f failoverFlags) giveJUnit(result report.Failover) error {
 	if f.junit == "" {
 		return nil
 	}
-	file, err := regular(f.junit)
+	file, err := outputFile("--junit", f.junit)
 	if err != nil {
 		return err
 	}
@@ -194,8 +201,11 @@ func (a *app) printFailover(result report.Failover, options lab.Options) error {
 	next := nextFailover(options)
 	if kept := keeps(result.Header, options); len(kept) > 0 {
 		fmt.Fprintf(a.streams.Out, "the operator keeps %s; back: %s\n", replica.Values(kept), a.typed(replica.Undo(kept)))
-		next = "labctl failover --mode crash"
+		if next = "labctl failover --mode crash"; slices.Contains(options.Modes, fault.Crash) {
+			next = "labctl report --format html --output run.html"
+		}
 	}
+	next = cmp.Or(a.nextInExercise(), next) // while an exercise is open, its check comes next
 	_, err := fmt.Fprintf(a.streams.Out, "next: %s\n", a.typed(next))
 	return err
 }
@@ -219,8 +229,9 @@ func keeps(h report.Header, options lab.Options) []replica.Difference {
 		return nil
 	}
 	d := replica.Default()
-	return d.Differences(replica.Settings{Timing: h.Timing, Election: string(h.Election), Identity: string(h.Identity), ReleaseOnCancel: h.ReleaseOnCancel == nil || *h.ReleaseOnCancel,
-		OnLoss: d.OnLoss, Guards: d.Guards})
+	kept := options.Set.On(d) // the record has no guards, nor what is done after a loss: those that were set now
+	kept.Timing, kept.Election, kept.Identity, kept.ReleaseOnCancel = h.Timing, string(h.Election), string(h.Identity), h.ReleaseOnCancel == nil || *h.ReleaseOnCancel
+	return d.Differences(kept)
 }
 
 // trialLine tells a finished trial in one line.

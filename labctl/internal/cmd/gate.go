@@ -11,6 +11,7 @@ import (
 
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/gatelab"
+	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/manifests"
@@ -26,7 +27,7 @@ func (a *app) gateCommand() *cobra.Command {
 
 		SuggestionsMinimumDistance: 2,
 	}
-	c.AddCommand(a.gateRunCommand(), a.gateStatusCommand(), a.gateCheckCommand())
+	c.AddCommand(a.gateRunCommand(), a.gateStatusCommand(), a.gateCheckCommand(), a.gateRemoveCommand())
 	return c
 }
 
@@ -44,6 +45,9 @@ const (
 	scenarioCrash = "crash"
 )
 
+// mostLimit is the longest that a flow may last.
+const mostLimit = 2 * time.Hour
+
 // gatePause is how long the manager waits before a Job where it is to be killed in between.
 const gatePause = 20 * time.Second
 
@@ -56,18 +60,19 @@ func (a *app) gateRunCommand() *cobra.Command {
 			"  flow   a machine is made every second while a cluster applies again and again; no two may overlap that must not\n" +
 			"  gap    the inputs of a cluster change while it waits for a machine: how long it blocks itself\n" +
 			"  crash  the manager is killed between a lease and its Job: how long the lease keeps another Job away\n" +
-			"It removes what an earlier run left, and leaves its own to be looked at.",
+			"It removes what an earlier run left, and leaves its own to be looked at; gate remove takes all of it away.\n\n" +
+			"Exit code 0: all was done, and as it has to be; 1: it was not as it has to be; 2: unknown, since not all was done or seen.",
 		Example: "  labctl gate run --operations 200\n  labctl gate run --scenario gap\n  labctl gate run --cluster-operation-gate=false --operations 40",
 		Args:    noArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.gateRun(c, f) },
 	}
 	c.Flags().StringVar(&f.scenario, "scenario", scenarioFlow, "flow, gap or crash")
 	c.Flags().IntVar(&f.operations, "operations", 40, "Jobs in all, 2 to 500")
-	c.Flags().DurationVar(&f.every, "every", time.Second, "a machine is made")
-	c.Flags().IntVar(&f.seconds, "seconds", 3, "that the Job of a machine works")
-	c.Flags().IntVar(&f.clusterSeconds, "cluster-seconds", 5, "that the Job of the cluster works")
-	c.Flags().DurationVar(&f.rest, "rest", 35*time.Second, "how long after an operation of the cluster its inputs change again; machines that wait look every 30s")
-	c.Flags().DurationVar(&f.limit, "limit", 10*time.Minute, "when a flow ends in any case")
+	c.Flags().DurationVar(&f.every, "every", time.Second, "a machine is made, 100ms to 1m")
+	c.Flags().IntVar(&f.seconds, "seconds", 3, "that the Job of a machine works, 1 to 3600")
+	c.Flags().IntVar(&f.clusterSeconds, "cluster-seconds", 5, "that the Job of the cluster works, 1 to 3600")
+	c.Flags().DurationVar(&f.rest, "rest", 35*time.Second, "how long after an operation of the cluster its inputs change again, 0s to 1h; machines that wait look every 30s")
+	c.Flags().DurationVar(&f.limit, "limit", 10*time.Minute, "when a flow ends in any case, 1s to 2h")
 	c.Flags().BoolVar(&f.gated, api.FlagClusterGate, true, "what the manager runs with; without it only the run lease is taken, and overlaps are allowed")
 	return c
 }
@@ -94,8 +99,12 @@ func (f gateRunFlags) check() error {
 		return wrong("--scenario flow", "--scenario %q is none of flow, gap and crash", f.scenario)
 	case f.operations < 2 || f.operations > 500:
 		return wrong("--operations 40", "--operations %d is not between 2 and 500", f.operations)
-	case f.every < 100*time.Millisecond:
-		return wrong("--every 1s", "--every %s is shorter than 100ms", f.every)
+	case f.every < 100*time.Millisecond || f.every > time.Minute:
+		return wrong("--every 1s", "--every %s is not between 100ms and 1m", f.every)
+	case f.rest < 0 || f.rest > time.Hour:
+		return wrong("--rest 35s", "--rest %s is not between 0s and 1h", f.rest)
+	case f.limit < time.Second || f.limit > mostLimit:
+		return wrong("--limit 10m", "--limit %s is not between 1s and 2h", f.limit)
 	case f.seconds < 1 || f.clusterSeconds < 1 || f.seconds > 3600 || f.clusterSeconds > 3600:
 		return wrong("--seconds 3 --cluster-seconds 5", "a Job works for 1 to 3600 seconds, and not for %d and %d", f.seconds, f.clusterSeconds)
 	case f.scenario != scenarioFlow && !f.gated:
@@ -115,6 +124,11 @@ func (a *app) gateRun(c *cobra.Command, f gateRunFlags) error {
 	if err != nil {
 		return err
 	}
+	release, err := lab.Alone(g.Cluster, "running the gate")
+	if err != nil {
+		return err
+	}
+	defer release()
 	args := []string{fmt.Sprintf("--%s=%t", api.FlagClusterGate, f.gated)}
 	if f.scenario == scenarioCrash {
 		args = append(args, fmt.Sprintf("--%s=%s", api.FlagGatePause, gatePause))
@@ -122,7 +136,7 @@ func (a *app) gateRun(c *cobra.Command, f gateRunFlags) error {
 	if err := g.Install(c.Context(), manifests.FS, args); err != nil {
 		return err
 	}
-	result, err := runScenario(c.Context(), g, f)
+	result, next, err := runScenario(c.Context(), g, f)
 	show.Stop()
 	if err != nil {
 		return err
@@ -130,7 +144,7 @@ func (a *app) gateRun(c *cobra.Command, f gateRunFlags) error {
 	if a.json {
 		err = report.JSON(a.streams.Out, result)
 	} else {
-		err = a.printGateRun(result, g.Namespace)
+		err = a.printGateRun(result, a.gateNext(next, g.Namespace, f))
 	}
 	if err != nil {
 		return err
@@ -143,62 +157,38 @@ func (a *app) openGate(ctx context.Context, say func(string)) (*gatelab.Lab, err
 	if err != nil {
 		return nil, err
 	}
-	return gatelab.Open(l.Provider, l.Cluster, l.Deployment.Namespace, say)
+	return gatelab.Open(l)
 }
 
-// runScenario runs and judges one scenario.
-func runScenario(ctx context.Context, g *gatelab.Lab, f gateRunFlags) (r gateRunResult, err error) {
+// runScenario runs and judges one scenario. next is what leads on.
+func runScenario(ctx context.Context, g *gatelab.Lab, f gateRunFlags) (r gateRunResult, next gateNext, err error) {
 	r = gateRunResult{Schema: report.Schema, Kind: "Gate", Provider: g.Cluster.Provider, Scenario: f.scenario, Gated: f.gated}
-	switch f.scenario {
-	case scenarioGap, scenarioCrash:
-		measure, most := g.Gap, 95.0 // the grace, the wait for the next pass, and what a busy machine adds
-		if f.scenario == scenarioCrash {
-			measure = g.Crash
-		}
-		m, err := measure(ctx)
-		if err != nil {
-			return r, err
-		}
-		r.Measured = &m
-		r.Verdict, r.Reason = check.Pass, fmt.Sprintf("the old name kept the lease for longer than the grace of 60 s, and for no more than %.0f s", most)
-		if m.SinceRefreshSeconds < 60 || m.SinceRefreshSeconds > most {
-			r.Verdict, r.Reason = check.Fail, fmt.Sprintf("%.1f s after the last refresh is not between 60 and %.0f s", m.SinceRefreshSeconds, most)
-		}
-	default:
+	if f.scenario == scenarioFlow {
 		flow, err := g.Flow(ctx, gatelab.Options{Operations: f.operations, Every: f.every, Seconds: f.seconds, ClusterSeconds: f.clusterSeconds, Rest: f.rest, Limit: f.limit})
 		if err != nil {
-			return r, err
+			return r, "", err
 		}
 		r.Flow = &flow
-		r.Verdict, r.Reason = judgeFlow(flow, f.gated)
+		r.Verdict, r.Reason, next = judgeFlow(flow, f.gated)
+		return r, next, nil
 	}
-	return r, nil
+	measure, most := g.Gap, 95.0 // the grace, the wait for the next pass, and what a busy machine adds
+	if f.scenario == scenarioCrash {
+		measure = g.Crash
+	}
+	m, err := measure(ctx)
+	if err != nil {
+		return r, "", err
+	}
+	r.Measured = &m
+	r.Verdict, r.Reason = check.Pass, fmt.Sprintf("the old name kept the lease for longer than the grace of 60 s, and for no more than %.0f s", most)
+	if m.SinceRefreshSeconds < 60 || m.SinceRefreshSeconds > most {
+		r.Verdict, r.Reason = check.Fail, fmt.Sprintf("%.1f s after the last refresh is not between 60 and %.0f s", m.SinceRefreshSeconds, most)
+	}
+	return r, "", nil
 }
 
-// judgeFlow is the verdict over a flow.
-func judgeFlow(flow gatelab.Judgement, gated bool) (check.Verdict, string) {
-	for _, t := range flow.Turns {
-		if gated && t.Begun > mostBegun {
-			return check.Fail, fmt.Sprintf("%d Jobs of machines began while %s waited: the cluster is not preferred", t.Begun, t.Job)
-		}
-	}
-	switch n := len(flow.Overlaps); {
-	case gated && n > 0:
-		return check.Fail, fmt.Sprintf("%d overlaps, the first: %s", n, flow.Overlaps[0])
-	case !gated && n == 0:
-		return check.Unknown, "the gate was off, and nothing happened to overlap"
-	case !gated:
-		return check.Pass, fmt.Sprintf("the gate was off: %d overlaps, as is to be expected", n)
-	case len(flow.Turns) == 0:
-		return check.Unknown, "no operation of the cluster began"
-	}
-	return check.Pass, fmt.Sprintf("no overlap in %d operations, %d of them of the cluster", flow.Operations, len(flow.Turns))
-}
-
-// mostBegun is how many Jobs of machines may begin while a cluster waits: as many as passes can be under way when it takes its lease.
-const mostBegun = 4
-
-func (a *app) printGateRun(r gateRunResult, namespace string) error {
+func (a *app) printGateRun(r gateRunResult, next []string) error {
 	out := a.streams.Out
 	if r.Flow != nil && len(r.Flow.Turns) > 0 {
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -218,9 +208,13 @@ func (a *app) printGateRun(r gateRunResult, namespace string) error {
 	if m := r.Measured; m != nil {
 		fmt.Fprintf(out, "%s never existed, and kept its lease for %.1f s after the last refresh;\n%s was there %.1f s after the inputs had changed\n\n", m.OldJob, m.SinceRefreshSeconds, m.NewJob, m.SinceChangeSeconds)
 	}
-	_, err := fmt.Fprintf(out, "verdict: %s: %s\nnext:\n  %s\n  %s\n  %s\n", r.Verdict, r.Reason, a.typed("labctl gate status"),
-		a.typed(fmt.Sprintf("kubectl get lease -n %s -l captf.io/lease=run", namespace)), a.typed(fmt.Sprintf("kubectl get lease -n %s -l captf.io/lease=cluster", namespace)))
-	return err
+	fmt.Fprintf(out, "verdict: %s: %s\nnext:\n", r.Verdict, r.Reason)
+	for _, command := range next {
+		if _, err := fmt.Fprintf(out, "  %s\n", a.typed(command)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *app) gateStatusCommand() *cobra.Command {

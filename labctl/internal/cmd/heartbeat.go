@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -12,9 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/pulse"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
 	"academy.example/lab/operator/lease/heartbeat"
 )
 
@@ -74,15 +77,18 @@ func (a *app) heartbeat(c *cobra.Command, f heartbeatFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	own := name == ""
+	own, got := name == "", heartbeat.Reading{}
 	if own {
-		header, err := l.Running(c.Context())
-		if err != nil {
-			return err
-		}
-		namespace, name, _ = strings.Cut(header.Lease, "/")
+		namespace, name, err = ownLease(c.Context(), l)
 	}
-	got := heartbeat.Check(c.Context(), l.Client.CoordinationV1(), namespace, name)
+	if err != nil {
+		got = heartbeat.Reading{Verdict: heartbeat.Unknown, Reason: fmt.Sprintf("which Lease is the operator's own could not be read: %v", err)}
+	} else {
+		got = heartbeat.Check(c.Context(), l.Client.CoordinationV1(), namespace, name)
+	}
+	if lost := l.Lost(c.Context()); lost != nil {
+		return lost
+	}
 	if c.Context().Err() != nil {
 		return context.Canceled
 	}
@@ -95,6 +101,16 @@ func (a *app) heartbeat(c *cobra.Command, f heartbeatFlags, args []string) error
 		return err
 	}
 	return exitFor(verdictOf(got.Verdict))
+}
+
+// ownLease is the Lease that the operator's Deployment names. If that can't be read, it is the one that a new operator has.
+func ownLease(ctx context.Context, l *lab.Lab) (namespace, name string, err error) {
+	header, err := l.Running(ctx)
+	if err != nil {
+		return l.Deployment.Namespace, api.DefaultName, err
+	}
+	namespace, name, _ = strings.Cut(header.Lease, "/")
+	return namespace, name, nil
 }
 
 // named is the Lease that was asked for; both empty for the operator's own.
@@ -175,15 +191,19 @@ func recordInWords(got heartbeat.Reading) string {
 	switch {
 	case got.Age == nil:
 		parts = append(parts, "no renewTime")
+	case *got.Age == math.MinInt64:
+		parts = append(parts, "renewTime is more than 292 years in the future")
 	case *got.Age < 0:
 		parts = append(parts, fmt.Sprintf("renewTime is %.1f s in the future", -got.Age.Seconds()))
+	case *got.Age == math.MaxInt64:
+		parts = append(parts, "renewed more than 292 years ago")
 	default:
 		parts = append(parts, fmt.Sprintf("renewed %.1f s ago", got.Age.Seconds()))
 	}
 	if got.Limit == nil {
 		return strings.Join(append(parts, "no leaseDurationSeconds"), ", ")
 	}
-	return strings.Join(append(parts, fmt.Sprintf("at most %g s are allowed (2 × leaseDurationSeconds %d)", got.Limit.Seconds(), *got.Record.LeaseDurationSeconds)), ", ")
+	return strings.Join(append(parts, fmt.Sprintf("at most %.0f s are allowed (2 × leaseDurationSeconds %d)", got.Limit.Seconds(), *got.Record.LeaseDurationSeconds)), ", ")
 }
 
 // heartbeatMeans is what a reading means, and the command that makes sense next.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -25,10 +26,18 @@ func readings() map[string]heartbeat.Reading {
 		"3-released":       record("", 2*time.Second, 1),
 		"4-never":          heartbeat.Judge(heartbeat.Record{Holder: "pod-a"}, now),
 		"5-stale":          record("pod-a", 31200*time.Millisecond, 15),
+		"9-year-1":         heartbeat.Judge(heartbeat.Record{Holder: "pod-a", RenewTime: time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), LeaseDurationSeconds: longestDuration()}, now),
+		"9-year-9999":      heartbeat.Judge(heartbeat.Record{Holder: "pod-a", RenewTime: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), LeaseDurationSeconds: longestDuration()}, now),
 		"6-missing":        {Verdict: heartbeat.No, Reason: "Lease academy-build/academy-operator does not exist"},
 		"7-forbidden":      {Verdict: heartbeat.Unknown, Reason: "may not get Lease academy-build/academy-operator: no"},
 		"8-could-not-read": {Verdict: heartbeat.Unknown, Reason: "Lease academy-build/academy-operator could not be read: no answer"},
 	}
+}
+
+// longestDuration is the longest duration that a Lease can have.
+func longestDuration() *int32 {
+	seconds := int32(math.MaxInt32)
+	return &seconds
 }
 
 // TestHeartbeat_Golden holds what each reading says, means and leads to, of the operator's own Lease and of another.
@@ -37,7 +46,7 @@ func TestHeartbeat_Golden(t *testing.T) {
 	a := &app{streams: Streams{Out: &out}, self: "labctl", name: "lab"}
 	t.Setenv("KUBECONFIG", "/labctl/lab/kubeconfig")
 	all := readings()
-	for _, name := range []string{"1-yes", "2-future", "3-released", "4-never", "5-stale", "6-missing", "7-forbidden", "8-could-not-read"} {
+	for _, name := range []string{"1-yes", "2-future", "3-released", "4-never", "5-stale", "6-missing", "7-forbidden", "8-could-not-read", "9-year-1", "9-year-9999"} {
 		for _, own := range []bool{true, false} {
 			fmt.Fprintf(&out, "# %s, own %t, exit code %d\n", name, own, exitCode(all[name].Verdict))
 			if err := a.printHeartbeat("academy-build", "academy-operator", own, all[name]); err != nil {

@@ -1,10 +1,12 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,7 +37,8 @@ func (a *app) mutantsCommand() *cobra.Command {
 		Short: "Try the checks on faulty operators, and on your own",
 		Long: "mutants runs operators that have a fault, each from a public report, in namespaces of their own, does what exposes the fault,\n" +
 			"and stops at the first trial in which a check notices, of at most " + fmt.Sprint(mutant.Limit) + ". The operator as it is goes through all the same beside\n" +
-			"them and must raise no alarm. With --operator-binary or --operator-image your own operator goes through it in their place.\n\nMutants:\n" + mutantsHelp(),
+			"them and must raise no alarm. With --operator-binary or --operator-image your own operator goes through it in their place: see\n" +
+			"docs/mutants.md for what it must take and log.\n\nMutants:\n" + mutantsHelp(),
 		Example:           "  labctl mutants works-on\n  labctl mutants --all\n  labctl mutants --operator-binary ./my-operator",
 		ValidArgsFunction: cobra.FixedCompletions(mutantNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              cobra.ArbitraryArgs,
@@ -43,7 +46,7 @@ func (a *app) mutantsCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&f.all, "all", false, "every mutant")
 	c.Flags().IntVar(&f.lanes, "lanes", 4, fmt.Sprintf("1 to %d that are tried side by side", maxLanes))
-	c.Flags().IntVar(&f.trials, "reference-trials", 2, "how often the reference, or your own operator, is tried in each way")
+	c.Flags().IntVar(&f.trials, "reference-trials", 2, "how often the reference, or your own operator, is tried in each way; your own more often where a fault does not show each time")
 	c.Flags().StringVar(&f.binary, "operator-binary", "", "on embedded: the program of your own operator, which takes the flags of academy-operator and logs as it does")
 	c.Flags().StringVar(&f.image, "operator-image", "", "on kind: the image of your own operator")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random phases; 0 draws one")
@@ -102,12 +105,12 @@ func (f mutantsFlags) subjects(c *cobra.Command, names []string) ([]lab.Subject,
 	}
 	var all []lab.Subject
 	if !own {
-		patches, err := mutantProgram()
+		patches, err := mutantProgram(c.Context())
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range chosen {
-			s := lab.Subject{Mutant: m, Trials: mutant.Limit, Wrong: true}
+			s := lab.Subject{Mutant: m, Trials: m.AtMost(mutant.Limit), Wrong: true}
 			if m.Patched {
 				s.Program = patches
 			}
@@ -116,13 +119,20 @@ func (f mutantsFlags) subjects(c *cobra.Command, names []string) ([]lab.Subject,
 	}
 	name := mutant.Reference
 	if own {
-		name = "own"
+		name = ownName
 	}
 	for _, m := range mutant.References(name, chosen) {
-		all = append(all, lab.Subject{Mutant: m, Trials: f.trials, Program: program, Image: f.image})
+		trials := f.trials
+		if own {
+			trials = max(trials, m.Needs)
+		}
+		all = append(all, lab.Subject{Mutant: m, Trials: m.AtMost(trials), Program: program, Image: f.image})
 	}
 	return all, nil
 }
+
+// ownName stands in the place of mutant.Reference for an operator of one's own.
+const ownName = "own"
 
 // program is the path of one's own operator, which must be a program.
 func (f mutantsFlags) program() (string, error) {
@@ -146,8 +156,8 @@ func (f mutantsFlags) program() (string, error) {
 	return path, nil
 }
 
-// mutantProgram finds academy-mutants beside labctl.
-func mutantProgram() (string, error) {
+// mutantProgram finds academy-mutants beside labctl, and sees that it runs and has every fault.
+func mutantProgram(ctx context.Context) (string, error) {
 	dir, err := provider.ProgramDir("")
 	if err != nil {
 		return "", err
@@ -156,7 +166,35 @@ func mutantProgram() (string, error) {
 	if _, err := os.Stat(path); err != nil {
 		return "", &provider.Problem{Err: fmt.Errorf("%s is not beside labctl, in %s", api.MutantProgram, dir), Hint: "make build"}
 	}
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	said, err := exec.CommandContext(ctx, path, "--"+api.FlagMutant+"=").CombinedOutput() // which it refuses, and names those that it has
+	if code := (*exec.ExitError)(nil); err != nil && !errors.As(err, &code) {
+		return "", &provider.Problem{Err: fmt.Errorf("%s does not run: %w", path, err), Hint: "make build"}
+	}
+	if want := strings.Join(api.Mutants(), ", "); !strings.Contains(string(said), want) {
+		return "", &provider.Problem{Err: fmt.Errorf("%s is not the program of faulty operators that belongs to this labctl: it does not name their faults", path), Hint: "make build"}
+	}
 	return path, nil
+}
+
+// probeLimit bounds how long a program may take to refuse what it is given.
+const probeLimit = 10 * time.Second
+
+// records makes the folder of the records, before anything else is made.
+func (f mutantsFlags) records() (string, error) {
+	dir := f.runsDir
+	if dir == "" {
+		runs, err := lab.RunsDir()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(filepath.Dir(runs), "mutants", time.Now().Format("20060102-150405"))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", &provider.Problem{Err: fmt.Errorf("make the folder of the records: %w", err), Hint: "labctl mutants --all --runs-dir $(mktemp -d)"}
+	}
+	return dir, nil
 }
 
 func (a *app) mutants(c *cobra.Command, f mutantsFlags, names []string) error {
@@ -167,13 +205,9 @@ func (a *app) mutants(c *cobra.Command, f mutantsFlags, names []string) error {
 	if f.seed == 0 {
 		f.seed = rand.Uint64()
 	}
-	dir := f.runsDir
-	if dir == "" {
-		runs, err := lab.RunsDir()
-		if err != nil {
-			return err
-		}
-		dir = filepath.Join(filepath.Dir(runs), "mutants", time.Now().Format("20060102-150405"))
+	dir, err := f.records()
+	if err != nil {
+		return err
 	}
 	a.left = "labctl status"
 	show := newProgress(a.streams.Err)
@@ -194,16 +228,20 @@ func (a *app) mutants(c *cobra.Command, f mutantsFlags, names []string) error {
 			show.Line(fmt.Sprintf("%d of %d: %s", n, len(subjects), triedLine(t)))
 		}})
 	show.Stop()
-	if err != nil {
+	if err != nil && (c.Context().Err() == nil || n == 0) {
 		return err
 	}
+	interrupted := err
 	result := mutantsResult{Schema: report.Schema, Kind: "Mutants", Provider: l.Cluster.Provider, Lanes: f.lanes, Seed: f.seed, Seconds: time.Since(begun).Seconds(),
-		Mutants: []mutantLine{}, References: []mutantLine{}}
+		Mutants: []mutantLine{}, References: []mutantLine{}, program: f.binary}
 	result.take(tried)
 	if a.json {
 		err = report.JSON(a.streams.Out, result)
 	} else {
 		err = a.printMutants(result, dir)
+	}
+	if interrupted != nil {
+		return interrupted
 	}
 	return errors.Join(err, exitFor(result.Verdict))
 }
@@ -232,14 +270,15 @@ func switchedNames() []string {
 }
 
 func triedLine(t lab.Tried) string {
+	who := fmt.Sprintf("%s, %s: ", t.Subject.Name, t.Subject.Mode)
 	switch {
 	case t.Err != nil:
-		return fmt.Sprintf("%s, %s: not tried to the end: %v", t.Subject.Name, t.Subject.Mode, t.Err)
+		return who + "not tried to the end: " + t.Err.Error()
 	case t.Caught != nil:
-		return fmt.Sprintf("%s, %s: caught in trial %d: %s", t.Subject.Name, t.Subject.Mode, t.Trials, t.Caught.Reason)
+		return fmt.Sprintf("%scaught in trial %d: %s", who, t.Trials, t.Caught.Reason)
 	case t.Subject.Wrong:
-		return fmt.Sprintf("%s, %s: not caught in %d trials", t.Subject.Name, t.Subject.Mode, t.Trials)
+		return who + "not caught in " + counted(t.Trials, "trial") + notCounted(t.Void, t.Unseen, t.Missed)
 	default:
-		return fmt.Sprintf("%s, %s: %d alarms in %d trials", t.Subject.Name, t.Subject.Mode, len(t.Alarms), t.Trials)
+		return who + counted(len(t.Alarms), "alarm") + " in " + counted(t.Trials, "trial") + notCounted(t.Void, t.Unseen, t.Missed)
 	}
 }

@@ -21,7 +21,7 @@ func tried(change func([]lab.Tried)) []lab.Tried {
 	all := []lab.Tried{
 		{Subject: lab.Subject{Mutant: worksOn, Trials: 20, Wrong: true}, Trials: 2, Caught: &mutant.Alarm{Name: "overlap-none", Reason: "two leaders worked for 2.93 s", Seconds: 2.93}, Run: "/runs/1-works-on/x"},
 		{Subject: lab.Subject{Mutant: forLife, Trials: 20, Wrong: true}, Trials: 1, Caught: &mutant.Alarm{Name: "class-expected", Reason: "class same-identity, expected expired"}},
-		{Subject: lab.Subject{Mutant: mutant.Mutant{Name: mutant.Reference, Mode: fault.Steal, Timing: worksOn.Timing, Replicas: 2}, Trials: 50}, Trials: 50},
+		{Subject: lab.Subject{Mutant: mutant.Mutant{Name: mutant.Reference, Mode: fault.Steal, Timing: worksOn.Timing, Replicas: 2, For: []mutant.Mutant{worksOn}}, Trials: 50}, Trials: 50},
 	}
 	change(all)
 	return all
@@ -35,9 +35,16 @@ func TestMutants_Judge(t *testing.T) {
 	}{
 		"all as it should be":  {func([]lab.Tried) {}, check.Pass, "at 95 % confidence less than 6 % of trials"},
 		"a mutant that got by": {func(all []lab.Tried) { all[0].Caught, all[0].Trials = nil, 20 }, check.Fail, "works-on was not caught in 20 trials"},
-		"a mutant not tried":   {func(all []lab.Tried) { all[0].Caught, all[0].Err = nil, errors.New("no room") }, check.Unknown, "works-on was not tried to the end"},
-		"an alarm for nothing": {func(all []lab.Tried) { all[2].Alarms = []mutant.Alarm{{Name: "overlap-none", Reason: "x"}} }, check.Fail, "reference, steal: overlap-none: x"},
-		"only void trials":     {func(all []lab.Tried) { all[2].Trials, all[2].Void = 0, 3 }, check.Unknown, "reference, steal was not tried to the end"},
+		"a mutant not tried":   {func(all []lab.Tried) { all[0].Caught, all[0].Err = nil, errors.New("no room") }, check.Unknown, "works-on was not tried to the end: no room"},
+		"a mutant not judged": {func(all []lab.Tried) {
+			all[0].Caught, all[0].Trials, all[0].Unseen, all[0].Missed = nil, 3, 39, "overlap-none: not seen"
+		}, check.Unknown, "works-on could be judged in 3 of 20 trials (beside them 39 not judged: overlap-none: not seen)"},
+		"a reference not judged": {func(all []lab.Tried) { all[2].Trials, all[2].Unseen, all[2].Missed = 0, 102, "overlap-none: not seen" }, check.Unknown, "reference, steal could be judged in 0 of 50 trials"},
+		"an alarm for nothing":   {func(all []lab.Tried) { all[2].Alarms = []mutant.Alarm{{Name: "overlap-none", Reason: "x"}} }, check.Fail, "reference, steal: overlap-none: x"},
+		"an own one that does not start": {func(all []lab.Tried) {
+			all[2].Subject.Name, all[2].Alarms = ownName, []mutant.Alarm{{Name: mutant.NotReady, Reason: "0 of 2"}}
+		}, check.Fail, "--leader-elect-retry-period: see docs/mutants.md"},
+		"only void trials": {func(all []lab.Tried) { all[2].Trials, all[2].Void = 0, 3 }, check.Unknown, "reference, steal could be judged in 0 of 50 trials (beside them 3 disturbed)"},
 	} {
 		r := mutantsResult{Schema: "lab/v1", Kind: "Mutants"}
 		r.take(tried(c.change))
@@ -62,14 +69,34 @@ func TestMutants_PrintATable(t *testing.T) {
 	if err := a.printMutants(r, "/runs"); err != nil {
 		t.Fatal(err)
 	}
-	want := `MUTANT    REPORT                             MODE    CAUGHT     SYMPTOM
-works-on  argoproj/argo-rollouts#2117        steal   trial 2    two leaders worked for 2.93 s
-for-life  operator-framework/operator-sdk#1305  freeze  no, in 20  
+	want := `MUTANT    REPORT                             MODE    CHECK CAUGHT     SYMPTOM
+works-on  argoproj/argo-rollouts#2117        steal  overlap-none trial 2    two leaders worked for 2.93 s
+for-life  operator-framework/operator-sdk#1305  freeze class-expected, no-successor no, in 20
+reference steal 5/3/1 2 50 0 works-on
 `
 	for _, line := range strings.Split(want, "\n") {
 		if got, part := strings.Join(strings.Fields(out.String()), " "), strings.Join(strings.Fields(line), " "); !strings.Contains(got, part) {
 			t.Errorf("got\n%s\nwant the line %q", out.String(), part)
 		}
+	}
+}
+
+// One's own operator is tried as often as its mutants need to show.
+func TestMutants_OwnIsTriedAsOftenAsAFaultNeeds(t *testing.T) {
+	c := (&app{}).mutantsCommand()
+	f := mutantsFlags{lanes: 1, trials: 2, image: "my-operator:1"}
+	subjects, err := f.subjects(c, []string{"standby-works", "works-on"})
+	if start, err := f.subjects(c, []string{"no-durations"}); err != nil || start[0].Trials != 1 {
+		t.Errorf("a start: got %+v, %v", start, err)
+	}
+	if err != nil || len(subjects) != 2 || subjects[0].Trials != 5 || subjects[1].Trials != 2 {
+		t.Errorf("got %+v, %v", subjects, err)
+	}
+}
+
+func TestCounted(t *testing.T) {
+	if got := counted(1, "alarm") + counted(0, "alarm") + notCounted(0, 0, ""); got != "1 alarm0 alarms" {
+		t.Errorf("got %q", got)
 	}
 }
 

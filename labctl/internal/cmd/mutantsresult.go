@@ -10,7 +10,9 @@ import (
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/lab"
+	"academy.example/lab/labctl/internal/mutant"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 )
 
@@ -21,9 +23,12 @@ type mutantLine struct {
 	Mode     fault.Mode `json:"mode"`
 	Timing   api.Timing `json:"timing"`
 	Replicas int        `json:"replicas"`
-	Alarm    string     `json:"alarm"` // the check that it is known by; empty for any
+	Alarm    string     `json:"alarm"` // the check that it is known by, or several, any of which tells of it; empty for the reference
+	For      []string   `json:"for"`   // the mutants that a reference stands for: their fault would raise an alarm there
 	Trials   int        `json:"trials"`
 	Void     int        `json:"void"`
+	Unseen   int        `json:"unseen"` // trials in which a check that it is known by could not be judged
+	Missed   string     `json:"missed"` // what was missing in the last of them
 	AtMost   int        `json:"atMost"`
 	CaughtIn *int       `json:"caughtIn"` // the trial, from 1; null if it was not caught
 	Symptom  string     `json:"symptom"`
@@ -47,7 +52,8 @@ type mutantsResult struct {
 	Checks     []check.Check `json:"checks"`
 	Verdict    check.Verdict `json:"verdict"`
 
-	record string // the folder of the first record that there is
+	record  string // the folder of the first record that there is
+	program string // of one's own operator, as it was typed
 }
 
 // take sorts what was tried into lines, and judges.
@@ -55,7 +61,11 @@ func (r *mutantsResult) take(tried []lab.Tried) {
 	for _, t := range tried {
 		r.record = cmp.Or(r.record, t.Run)
 		line := mutantLine{Name: t.Subject.Name, Report: t.Subject.Report, Mode: t.Subject.Mode, Timing: t.Subject.Timing, Replicas: t.Subject.Replicas, Alarm: t.Subject.Alarm,
-			Trials: t.Trials, Void: t.Void, AtMost: t.Subject.Trials, Alarms: []string{}, Took: t.Seconds, Run: recordName(t.Run)}
+			For:    []string{},
+			Trials: t.Trials, Void: t.Void, Unseen: t.Unseen, Missed: t.Missed, AtMost: t.Subject.Trials, Alarms: []string{}, Took: t.Seconds, Run: recordName(t.Run)}
+		for _, m := range t.Subject.For {
+			line.For = append(line.For, m.Name)
+		}
 		for _, a := range t.Alarms {
 			line.Alarms = append(line.Alarms, a.Name+": "+a.Reason)
 		}
@@ -86,23 +96,37 @@ func recordName(path string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
 
+// short says why a line was not tried as often as it had to be; "" if it was.
+func (l mutantLine) short() string {
+	switch {
+	case l.NotTried != "":
+		return "was not tried to the end: " + l.NotTried
+	case l.Trials < l.AtMost && len(l.Alarms) == 0:
+		return fmt.Sprintf("could be judged in %d of %s%s", l.Trials, counted(l.AtMost, "trial"), notCounted(l.Void, l.Unseen, l.Missed))
+	default:
+		return ""
+	}
+}
+
 func mutantsCaught(lines []mutantLine) check.Check {
 	c := check.Check{Name: "mutants-caught", Verdict: check.Pass}
 	var missed []string
 	for _, l := range lines {
+		short := l.short()
 		switch {
 		case l.CaughtIn != nil:
-		case l.NotTried != "" || l.Trials == 0:
-			missed = append(missed, l.Name+" was not tried to the end")
-			if c.Verdict == check.Pass {
-				c.Verdict = check.Unknown
-			}
+		case short != "":
+			missed = append(missed, l.Name+" "+short)
+			c.Verdict = c.Verdict.And(check.Unknown)
 		default:
-			missed = append(missed, fmt.Sprintf("%s was not caught in %d trials", l.Name, l.Trials))
+			missed = append(missed, l.Name+" was not caught in "+counted(l.Trials, "trial"))
 			c.Verdict = check.Fail
 		}
 	}
 	c.Reason = fmt.Sprintf("all %d mutants were caught", len(lines))
+	if len(lines) == 1 {
+		c.Reason = "the mutant was caught"
+	}
 	if len(missed) > 0 {
 		c.Reason = strings.Join(missed, "; ")
 	}
@@ -115,64 +139,111 @@ func referenceQuiet(lines []mutantLine) check.Check {
 	var loud []string
 	for _, l := range lines {
 		trials += l.Trials
-		if l.NotTried != "" || l.Trials == 0 {
-			loud = append(loud, fmt.Sprintf("%s, %s was not tried to the end", l.Name, l.Mode))
-			if c.Verdict == check.Pass {
-				c.Verdict = check.Unknown
-			}
-		}
 		for _, alarm := range l.Alarms {
 			loud = append(loud, fmt.Sprintf("%s, %s: %s", l.Name, l.Mode, alarm))
 			c.Verdict = check.Fail
 		}
+		if short := l.short(); short != "" {
+			loud = append(loud, fmt.Sprintf("%s, %s %s", l.Name, l.Mode, short))
+			c.Verdict = c.Verdict.And(check.Unknown)
+		}
 	}
-	c.Reason = fmt.Sprintf("0 alarms in %d trials%s", trials, check.RuleOfThree(trials))
+	c.Reason = fmt.Sprintf("no alarm in %s%s", counted(trials, "trial"), check.RuleOfThree(trials))
 	if len(loud) > 0 {
 		c.Reason = strings.Join(loud, "; ")
 	}
+	if strings.Contains(c.Reason, ": "+mutant.NotReady+": ") && lines[0].Name == ownName {
+		c.Reason += ". Your operator must log as academy-operator does, and take its flags, such as " + ownFlags() + ": see docs/mutants.md"
+	}
 	return c
+}
+
+// ownFlags are those that the replicas of an operator of one's own are started with.
+func ownFlags() string {
+	return "--" + strings.Join([]string{api.FlagBindAddress, api.FlagLeaseName, api.FlagLeaseNamespace, api.FlagLeaseDuration, api.FlagRenewDeadline, api.FlagRetryPeriod}, ", --")
+}
+
+// counted is a number of things, in words: 1 alarm, 2 alarms.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// notCounted says which trials do not count, as a clause; "" if all do. missed is what was missing in the last that was not judged.
+func notCounted(void, unseen int, missed string) string {
+	var why []string
+	if void > 0 {
+		why = append(why, fmt.Sprintf("%d disturbed", void))
+	}
+	if unseen > 0 {
+		why = append(why, fmt.Sprintf("%d not judged: %s", unseen, missed))
+	}
+	if len(why) == 0 {
+		return ""
+	}
+	return " (beside them " + strings.Join(why, ", ") + ")"
 }
 
 func (a *app) printMutants(r mutantsResult, dir string) error {
 	out := a.streams.Out
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if len(r.Mutants) > 0 {
-		fmt.Fprintln(table, "MUTANT\tREPORT\tMODE\tCAUGHT\tSYMPTOM")
+		fmt.Fprintln(table, "MUTANT\tREPORT\tMODE\tCHECK\tCAUGHT\tSYMPTOM")
 	}
 	for _, l := range r.Mutants {
-		caught := fmt.Sprintf("no, in %d", l.Trials)
-		if l.CaughtIn != nil {
+		caught, symptom := fmt.Sprintf("no, in %d", l.Trials), l.Symptom
+		switch short := l.short(); {
+		case l.CaughtIn != nil:
 			caught = fmt.Sprintf("trial %d", *l.CaughtIn)
+		case short != "":
+			caught, symptom = "unknown", short
 		}
-		symptom := l.Symptom
-		if l.NotTried != "" {
-			symptom = "not tried to the end: " + l.NotTried
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", l.Name, l.Report, l.Mode, caught, symptom)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, l.Report, l.Mode, l.Alarm, caught, cut(symptom))
 	}
 	if len(r.Mutants) > 0 {
 		fmt.Fprintln(table)
 	}
-	fmt.Fprintln(table, "OPERATOR\tMODE\tTIMING\tTRIALS\tALARMS")
+	fmt.Fprintln(table, "OPERATOR\tMODE\tTIMING\tREPLICAS\tTRIALS\tALARMS\tWOULD CATCH")
 	for _, l := range r.References {
 		alarms := fmt.Sprint(len(l.Alarms))
-		if len(l.Alarms) > 0 {
-			alarms += ": " + l.Alarms[0]
+		if len(l.Alarms) == 0 && l.short() != "" {
+			alarms = "unknown"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\n", l.Name, l.Mode, l.Timing, l.Trials, alarms)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, l.Mode, l.Timing, l.Replicas, l.Trials, alarms, strings.Join(l.For, ", "))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\nverdict: %s, after %.0f s\n", r.Verdict, r.Seconds)
 	for _, c := range r.Checks {
-		fmt.Fprintf(out, "  %s\n", report.Wrap(fmt.Sprintf("%s: %s: %s", c.Verdict, c.Name, c.Reason), 100, 2))
+		fmt.Fprintf(out, "  %s\n", report.Wrap(fmt.Sprintf("%s: %s: %s", c.Verdict, c.Name, timeline.Visible(c.Reason)), 100, 2))
 	}
-	next := "labctl failover --force"
 	if r.record != "" {
 		fmt.Fprintf(out, "records: %s\n", dir)
-		next = "labctl report " + shellWord(r.record)
 	}
-	_, err := fmt.Fprintf(out, "next: %s\n", a.typed(next))
+	_, err := fmt.Fprintf(out, "next: %s\n", a.typed(r.next()))
 	return err
+}
+
+// next is the command that makes sense next: the record of a trial, or the program that did not start by hand.
+func (r mutantsResult) next() string {
+	switch {
+	case r.record != "":
+		return "labctl report " + shellWord(r.record)
+	case r.program != "":
+		return shellWord(r.program) + " --help"
+	default:
+		return "labctl doctor"
+	}
+}
+
+// cut leaves a cell of the table on its line; the whole is in the verdict.
+func cut(text string) string {
+	const most = 100
+	if letters := []rune(timeline.Visible(text)); len(letters) > most {
+		return string(letters[:most]) + "…"
+	}
+	return timeline.Visible(text)
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -102,7 +103,7 @@ func (a *app) printChanged(done replica.Changed, kubectl string, status lab.Stat
 		fmt.Fprintf(out, "%s: %s → %s\n  %s\n", d.Name, d.Old, d.New, meaning(d))
 	}
 	fmt.Fprintf(out, "the same with kubectl:\n  %s\n", a.typed(kubectl))
-	_, err := fmt.Fprintf(out, "back: %s\nnext: %s\n", a.typed(done.Back), a.typed(nextAfter(done, status)))
+	_, err := fmt.Fprintf(out, "back: %s\nnext: %s\n", a.typed(done.Back), a.typed(cmp.Or(a.nextInExercise(), nextAfter(done, status))))
 	return err
 }
 

@@ -25,7 +25,7 @@ const (
 // playAgain plays what a page draws the distribution of, in virtual time: the same timing, election, mode, standbys and
 // start of a replacement. What the simulator does not play is left out, as all of an operator whose settings are not known.
 func playAgain(ctx context.Context, f report.Failover) ([]report.Simulated, error) {
-	if f.Timing.LeaseDuration > mostPolls*f.Timing.RetryPeriod || f.Foreign || f.ReleaseOnCancel == nil || !f.Modelled() || f.Timing.Validate() != nil || !slices.Contains(api.Elections(), string(f.Election)) {
+	if f.Timing.LeaseDuration > mostPolls*f.Timing.RetryPeriod || f.Foreign || f.ReleaseOnCancel == nil || !f.Modelled() || f.Timing.Validate() != nil || !slices.Contains(api.ContendedElections(), string(f.Election)) {
 		return nil, nil
 	}
 	var played []report.Simulated

@@ -1,13 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -17,8 +15,6 @@ import (
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/manifests"
-	"academy.example/lab/operator/api"
-	"academy.example/lab/operator/lease/election"
 	"academy.example/lab/operator/lease/heartbeat"
 	"academy.example/lab/operator/lease/readmission"
 )
@@ -52,7 +48,7 @@ func (a *app) readmissionInstall(ctx context.Context) error {
 	defer show.Stop()
 	l, err := a.open(ctx, show.Say)
 	if err == nil {
-		err = l.InstallReadmission(ctx, manifests.Readmission)
+		err = installReadmission(ctx, l)
 	}
 	show.Stop()
 	if err != nil {
@@ -66,13 +62,23 @@ func (a *app) readmissionInstall(ctx context.Context) error {
 	return err
 }
 
+// installReadmission installs it while no other labctl is at work.
+func installReadmission(ctx context.Context, l *lab.Lab) error {
+	release, err := lab.Alone(l.Cluster, "installing the readmission gate")
+	if err != nil {
+		return err
+	}
+	defer release()
+	return l.InstallReadmission(ctx, manifests.Readmission)
+}
+
 func (a *app) readmissionRemove(ctx context.Context) error {
 	show := newProgress(a.streams.Err)
 	defer show.Stop()
 	removed := false
 	l, err := a.open(ctx, show.Say)
 	if err == nil {
-		removed, err = l.RemoveReadmission(ctx, manifests.Readmission)
+		removed, err = removeReadmission(ctx, l)
 	}
 	show.Stop()
 	if err != nil {
@@ -156,50 +162,6 @@ func (a *app) printReadmission(p readmission.Preflight) error {
 	return err
 }
 
-func (a *app) controllerCommand() *cobra.Command {
-	var release bool
-	var identity string
-	c := &cobra.Command{
-		Use:   "controller",
-		Short: "Be the controller: contend for its Lease and answer the checks while leading, until Ctrl-C",
-		Args:  noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.readmissionController(c.Context(), identity, release)
-		},
-	}
-	c.Flags().StringVar(&identity, "identity", "", "the name to contend under; empty takes one of this process")
-	c.Flags().BoolVar(&release, "release-on-cancel", false, "write an empty holder at the end, which every reader of the heartbeat takes for a no")
-	return c
-}
-
-func (a *app) readmissionController(ctx context.Context, identity string, release bool) error {
-	l, err := a.open(ctx, func(string) {})
-	if err != nil {
-		return err
-	}
-	kueue, err := l.Kueue()
-	if err != nil {
-		return err
-	}
-	if identity == "" {
-		identity = fmt.Sprintf("labctl-%d", os.Getpid())
-	}
-	say := func(format string, args ...any) {
-		fmt.Fprintf(a.streams.Out, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
-	}
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	config := election.Config{Namespace: readmission.LeaseNamespace, Name: readmission.LeaseName, Identity: identity, Timing: api.Default(), ReleaseOnCancel: release}
-	answerer := readmission.Answerer{Kueue: kueue, Namespace: readmission.LeaseNamespace, Check: readmission.Check, Controller: readmission.Controller, Identity: identity}
-	say("contending for Lease %s/%s as %s", config.Namespace, config.Name, identity)
-	election.Plain{Config: config, Client: l.Client.CoordinationV1(), Log: quiet, Exit: func(int) {},
-		Work: func(ctx context.Context) {
-			say("leading: jobs are answered")
-			answerer.Run(ctx, func(err error) { say("%s", timeline.Visible(err.Error())) })
-			say("no longer leading")
-		}}.Run(election.Narrate(ctx, quiet))
-	return ctx.Err()
-}
-
 type adapterFlags struct {
 	jobs  int
 	lasts time.Duration
@@ -263,8 +225,14 @@ func (a *app) adapterLoop(ctx context.Context, l *lab.Lab, adapter *readmission.
 			}
 		}
 		jobs, err := adapter.Inspect(ctx, readmission.LeaseNamespace)
-		if err != nil && !adapter.ObserveOnly() {
-			return err
+		if err != nil {
+			if err := cmp.Or(l.Lost(ctx), ctx.Err()); err != nil {
+				return err
+			}
+			if !adapter.ObserveOnly() {
+				return err
+			}
+			jobs = []readmission.Job{} // it has said why it only observes
 		}
 		if err := a.tellAdapter(adapter, jobs, time.Since(opened)); err != nil {
 			return err

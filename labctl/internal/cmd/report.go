@@ -195,7 +195,7 @@ func (a *app) giveReport(ctx context.Context, record lab.Record, result report.F
 	if f.output == "" {
 		return a.printReport(ctx, a.streams.Out, record, result, f.format)
 	}
-	file, err := regular(f.output)
+	file, err := outputFile("--output", f.output)
 	if err != nil {
 		return err
 	}
@@ -208,20 +208,6 @@ func (a *app) giveReport(ctx context.Context, record lab.Record, result report.F
 	}
 	fmt.Fprintf(a.streams.Err, "note: the report is in %s\n", lines(f.output))
 	return nil
-}
-
-// regular is the file that a name leads to, so that writing it replaces neither a link nor a device.
-func regular(name string) (string, error) {
-	info, err := os.Stat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return name, nil
-	case err != nil:
-		return "", err
-	case !info.Mode().IsRegular():
-		return "", &provider.Problem{Err: fmt.Errorf("--output %s is there, and is no file", name), Hint: "ls -ld " + shellWord(name)}
-	}
-	return filepath.EvalSymlinks(name)
 }
 
 func (a *app) printReport(ctx context.Context, out io.Writer, record lab.Record, result report.Failover, format string) error {

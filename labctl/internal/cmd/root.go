@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
@@ -43,8 +44,7 @@ func Main(args []string, streams Streams) int {
 
 // quietLibraries keeps what client-go logs off the screen: what matters to a person comes back as an error.
 func quietLibraries() {
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
+	klog.SetLogger(logr.Discard()) // klog writes errors to stderr, whatever its output is
 }
 
 // app is what every command shares.

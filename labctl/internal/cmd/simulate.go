@@ -108,7 +108,7 @@ func (f simulateFlags) scenario(c *cobra.Command) (sim.Scenario, error) {
 		return wrong("--seed 7 --trial 1", "--trial %d is not between 1 and %d", f.trial, maxSimulated)
 	case f.standbys < 1 || f.standbys > maxReplicas:
 		return wrong("--standbys 1", "--standbys %d is not between 1 and %d", f.standbys, maxReplicas)
-	case !slices.Contains(api.Elections(), f.election):
+	case !slices.Contains(api.ContendedElections(), f.election):
 		return wrong("--election plain", "--election %q is neither plain nor guarded", f.election)
 	case f.latency < 0 || f.latency > time.Second:
 		return wrong("--latency 5ms", "--latency %s is not between 0 and 1s", f.latency)
@@ -232,7 +232,7 @@ func (a *app) printSimulation(r simulateResult) error {
 	if r.TwoLeaders > 0 {
 		fmt.Fprintf(out, ", for %.2f s on average and %.2f s at most", r.OverlapMeanSeconds, r.OverlapMaxSeconds)
 	}
-	fmt.Fprintf(out, "; at most %.2g of all such failovers, at 95 %%\n", r.TwoLeadersAtMost)
+	fmt.Fprintf(out, "; in at most %.2g %% of all such failovers, at 95 %% confidence\n", 100*r.TwoLeadersAtMost)
 	fmt.Fprintf(out, "writes of an old leader after its successor began: %d went through, %d were refused by the fence\n", r.StaleWrites, r.RefusedWrites)
 	if r.NoTakeover > 0 {
 		fmt.Fprintf(out, "nobody took over in %d\n", r.NoTakeover)

@@ -167,12 +167,12 @@ func (s *soak) judge() {
 		first, last := warm[:third], warm[len(warm)-third:]
 		descriptors := func(m sample) int { return m.descriptors }
 		goroutines := func(m sample) int { return m.goroutines }
-		s.t.Logf("figure: %-15s %5.1f → %5.1f MiB, slope %+5.1f MiB/h; descriptors at most %d, then %d; goroutines at most %d, then %d (%d samples)", name, warm[0].mib, warm[len(warm)-1].mib, slope,
-			most(first, descriptors), most(last, descriptors), most(first, goroutines), most(last, goroutines), len(warm))
+		s.t.Logf("figure: %-15s %5.1f → %5.1f MiB, slope %+5.1f MiB/h; descriptors %d, then %d; goroutines %d, then %d (medians of the first and the last third of %d samples)", name, warm[0].mib, warm[len(warm)-1].mib, slope,
+			middle(first, descriptors), middle(last, descriptors), middle(first, goroutines), middle(last, goroutines), len(warm))
 		if slope >= soakSlope {
 			s.t.Errorf("%s grows by %.1f MiB an hour", name, slope)
 		}
-		if most(last, descriptors) > most(first, descriptors)+soakMore || most(last, goroutines) > most(first, goroutines)+soakMore {
+		if middle(last, descriptors) > middle(first, descriptors)+soakMore || middle(last, goroutines) > middle(first, goroutines)+soakMore {
 			s.t.Errorf("%s has more descriptors or goroutines at the end", name)
 		}
 	}
@@ -189,11 +189,19 @@ func perHour(samples []sample, of func(sample) float64) float64 {
 	return (n*xy - x*y) / (n*xx - x*x)
 }
 
-func most(samples []sample, of func(sample) int) (n int) {
+// middle is the median: while a Deployment is rolled out there are twice as many pods, so that the most says nothing.
+func middle(samples []sample, of func(sample) int) int {
+	var all []int
 	for _, m := range samples {
-		n = max(n, of(m))
+		if n := of(m); n > 0 { // 0 is a process that does not tell
+			all = append(all, n)
+		}
 	}
-	return n
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // classified demands that each trial of the run has a class, and tells how they went.

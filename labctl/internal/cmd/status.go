@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,9 +61,18 @@ func (a *app) status(ctx context.Context) error {
 
 func (a *app) printStatus(s lab.Status) {
 	out, shown := a.streams.Out, timeline.Visible
+	if s.Program != "" {
+		fmt.Fprintf(out, "operator: %s, which is not the lab's own (%s puts that back)\n", shown(s.Program), a.typed("labctl reset"))
+	}
+	if len(s.Lanes) > 0 {
+		fmt.Fprintf(out, "lanes: another labctl measures replicas in %s\n", shown(strings.Join(s.Lanes, ", ")))
+	}
 	fmt.Fprintf(out, "election %s, identity %s, ReleaseOnCancel %t\n", s.Settings.Election, s.Settings.Identity, s.Settings.ReleaseOnCancel)
 	if s.Settings.Election == api.ElectionGuarded {
 		fmt.Fprintf(out, "on loss %s, guards %s\n", s.Settings.OnLoss, guardsOn(s.Settings.Guards))
+	}
+	if s.Settings.Election == api.ElectionCoordinated {
+		fmt.Fprintf(out, "version %s, elected by the API server\n", s.Settings.BinaryVersion)
 	}
 	t := s.Settings.Timing
 	fmt.Fprintf(out, "LeaseDuration %s   RenewDeadline %s   RetryPeriod %s\n", t.LeaseDuration, t.RenewDeadline, t.RetryPeriod)
@@ -74,11 +84,11 @@ func (a *app) printStatus(s lab.Status) {
 	default:
 		age := "never renewed"
 		if s.RenewAgeSeconds != nil {
-			age = fmt.Sprintf("renewed %.1f s ago", *s.RenewAgeSeconds)
+			age = renewedWhen(*s.RenewAgeSeconds, s.Lease.RenewTime)
 		}
 		fmt.Fprintf(out, "Lease %s/%s is held by %s, %s; leaseTransitions %d\n", s.Namespace, s.Settings.LeaseName, shown(s.Lease.Holder), age, s.Lease.Transitions)
 		if s.HolderGone {
-			fmt.Fprintf(out, "that pod is gone: nobody leads. A candidate may take the Lease %ds after it last saw it change\n", s.Lease.LeaseDurationSeconds)
+			fmt.Fprintln(out, holderGone(s))
 		}
 	}
 	rollout := ""
@@ -116,4 +126,24 @@ func guardsOn(g api.Guards) string {
 		}
 	}
 	return cmp.Or(strings.Join(on, ", "), "none")
+}
+
+// renewedWhen says when a renewTime was, by this machine's clock. One that is a day off was written by no candidate of today.
+func renewedWhen(age float64, at time.Time) string {
+	switch {
+	case age < -1 || age > (24*time.Hour).Seconds():
+		return "renewTime is " + at.UTC().Format(time.RFC3339)
+	default:
+		return fmt.Sprintf("renewed %.1f s ago", max(0, age))
+	}
+}
+
+// holderGone says what a holder is that is none of the replicas, and what follows.
+func holderGone(s lab.Status) string {
+	who := timeline.Visible(s.Lease.Holder) + " is no replica that is there: nobody leads."
+	lasts := float64(s.Lease.LeaseDurationSeconds)
+	if age := s.RenewAgeSeconds; age != nil && *age > lasts && *age < (24*time.Hour).Seconds() {
+		return fmt.Sprintf("%s A candidate that has seen the record since it was written could have taken it for %.0f s", who, *age-lasts)
+	}
+	return fmt.Sprintf("%s A candidate may take the Lease %ds after it last saw it change", who, s.Lease.LeaseDurationSeconds)
 }

@@ -76,7 +76,10 @@ const (
 	mostPacked   = 32 << 20  // bytes of the file
 	mostUnpacked = 128 << 20 // bytes of all that is in it
 	mostFiles    = 2000
-	mostText     = 1 << 20 // bytes of answers, checklists, manifest and run.json each
+	mostEntries  = 2 * mostFiles // files, folders, and what is passed over
+	mostTold     = 20            // of the entries that are passed over
+	mostFindings = 100           // that are told of an archive
+	mostText     = 1 << 20       // bytes of answers, checklists, manifest and run.json each
 )
 
 // Seal fills in the files' hashes, the chain and its head.

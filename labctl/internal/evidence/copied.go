@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 )
 
@@ -19,7 +20,11 @@ func Compare(results []Result, class *Class) {
 	for i := range results {
 		if m := results[i].member; m != nil {
 			if j, again := first[m.Class.Nonce+m.Student]; again {
-				results[i].add(Finding{check.Unknown, Twice, "", fmt.Sprintf("student %s has handed in %s, too", m.Student, results[j].Archive)})
+				alike := ""
+				if results[i].Head == results[j].Head {
+					alike = ", with the same head of the hash chain"
+				}
+				results[i].add(Finding{check.Unknown, Twice, "", fmt.Sprintf("student %s has handed in %s, too%s", m.Student, results[j].Archive, alike)})
 				continue
 			}
 			first[m.Class.Nonce+m.Student] = i
@@ -29,9 +34,15 @@ func Compare(results []Result, class *Class) {
 	for i := range results {
 		seen[i] = results[i].prints()
 	}
+	shared := make([]sharings, len(results))
 	for i := range results {
 		for j := range results[:i] {
-			copied(&results[i], &results[j], seen[i], seen[j])
+			copied(&results[i], &results[j], seen[i], seen[j], &shared[i], &shared[j])
+		}
+	}
+	for i := range results {
+		for _, s := range shared[i] {
+			results[i].add(s.finding())
 		}
 	}
 }
@@ -52,26 +63,57 @@ func (r *Result) belongs(class *Class) {
 	}
 }
 
-// prints are what no two runs have in common, and where in the archive it is: when it began, the pod that a fault was done to, and
-// the pauses between a fault and the writes of the Lease after it, in nanoseconds.
+// trace is what no two runs have in common: when it began with its seed, the pod that a fault was done to, or the pauses
+// between a fault and the writes of the Lease after it, in nanoseconds.
+type trace struct {
+	text  string
+	trial int  // 0 for the whole run
+	pod   bool // which runs of one machine may share
+}
+
+func (own run) traced() []trace {
+	out := []trace{{text: fmt.Sprint("begun ", own.StartedAt.UnixNano(), own.seed)}}
+	faults, writes := map[int]timeline.Event{}, map[int][]string{}
+	for _, e := range own.events {
+		switch {
+		case e.Kind == timeline.FaultIssued:
+			faults[e.Lane], writes[e.Lane] = e, nil
+			if e.Fault.UID != "" {
+				out = append(out, trace{text: "pod " + e.Fault.UID, pod: true})
+			}
+		case e.Kind == timeline.LeaseSeen && faults[e.Lane].Kind != "":
+			writes[e.Lane] = append(writes[e.Lane], fmt.Sprintf("%.9f", e.Seconds-faults[e.Lane].Seconds))
+			if len(writes[e.Lane]) == printedWrites {
+				out = append(out, trace{text: fmt.Sprint("writes ", writes[e.Lane]), trial: faults[e.Lane].Trial})
+			}
+		}
+	}
+	return out
+}
+
+// once returns the run that has a trial in common with this one, or all; empty if none of those seen before has. It is seen then.
+func (own run) once(seen map[string]string) (same string) {
+	for _, t := range own.traces {
+		if name := seen[t.text]; name != "" && !t.pod {
+			return name
+		}
+	}
+	for _, t := range own.traces {
+		seen[t.text] = own.Name
+	}
+	return ""
+}
+
+// prints are those of an archive's runs, and where in the archive each is.
 func (r *Result) prints() map[string]string {
 	out := map[string]string{}
 	for _, own := range r.runs {
-		out[fmt.Sprint("begun ", own.StartedAt.UnixNano(), own.seed)] = own.Name
-		faults, writes := map[int]timeline.Event{}, map[int][]string{}
-		for _, e := range own.events {
-			switch {
-			case e.Kind == timeline.FaultIssued:
-				faults[e.Lane], writes[e.Lane] = e, nil
-				if e.Fault.UID != "" {
-					out["pod "+e.Fault.UID] = own.Name
-				}
-			case e.Kind == timeline.LeaseSeen && faults[e.Lane].Kind != "":
-				writes[e.Lane] = append(writes[e.Lane], fmt.Sprintf("%.9f", e.Seconds-faults[e.Lane].Seconds))
-				if len(writes[e.Lane]) == printedWrites {
-					out[fmt.Sprint("writes ", writes[e.Lane])] = fmt.Sprintf("%s, trial %d", own.Name, faults[e.Lane].Trial)
-				}
+		for _, t := range own.traces {
+			at := own.Name
+			if t.trial > 0 {
+				at = fmt.Sprintf("%s, trial %d", at, t.trial)
 			}
+			out[t.text] = at
 		}
 	}
 	return out
@@ -80,8 +122,45 @@ func (r *Result) prints() map[string]string {
 // printedWrites is how many writes of the Lease make a print.
 const printedWrites = 3
 
-// copied tells of two archives with a run in common. Whose it is the class's nonce says, or nothing.
-func copied(a, b *Result, ofA, ofB map[string]string) {
+// sharing is a run that an archive has in common with others, and what follows for it.
+type sharing struct {
+	run     string // and which trial
+	verdict check.Verdict
+	other   string // the first archive that has it, too
+	drawn   string // the student for whom the nonce drew it; empty if that is not known
+	more    int    // further archives that have it
+}
+
+type sharings []sharing
+
+// tell adds an archive to those that have a run in common with this one.
+func (s *sharings) tell(run string, other *Result, theirs bool) {
+	one := sharing{run: run, verdict: check.Unknown, other: other.Archive}
+	if theirs {
+		one.verdict, one.drawn = check.Fail, other.Student
+	}
+	for i := range *s {
+		if was := &(*s)[i]; was.run == run && was.drawn == one.drawn && was.verdict == one.verdict {
+			was.more++
+			return
+		}
+	}
+	*s = append(*s, one)
+}
+
+func (s sharing) finding() Finding {
+	reason := fmt.Sprintf("its run %s is in %s, too", s.run, s.other)
+	if s.more > 0 {
+		reason += ", and in " + report.Count(s.more, "more archive")
+	}
+	if s.verdict == check.Fail {
+		reason += ", and the nonce drew its phases for student " + s.drawn
+	}
+	return Finding{s.verdict, Copied, "", reason}
+}
+
+// copied notes of two archives that they have a run in common. Whose it is the class's nonce says, or nothing.
+func copied(a, b *Result, ofA, ofB map[string]string, tellA, tellB *sharings) {
 	var common []string
 	for print, at := range ofA {
 		if _, there := ofB[print]; there {
@@ -102,17 +181,10 @@ func copied(a, b *Result, ofA, ofB map[string]string) {
 		return false
 	}
 	mine, theirs := owns(a), owns(b)
-	tell := func(r, other *Result, own, others bool) {
-		f := Finding{check.Unknown, Copied, "", fmt.Sprintf("its run %s is in %s, too", at, other.Archive)}
-		if others && !own {
-			f.Verdict, f.Reason = check.Fail, f.Reason+fmt.Sprintf(", and the nonce drew its phases for student %s", other.Student)
-		}
-		r.add(f)
-	}
 	if !mine || theirs { // whose run it is for sure is not told of
-		tell(a, b, mine, theirs)
+		tellA.tell(at, b, theirs && !mine)
 	}
 	if !theirs || mine {
-		tell(b, a, theirs, mine)
+		tellB.tell(at, a, mine && !theirs)
 	}
 }

@@ -51,6 +51,12 @@ func TestVerify_RealRecordsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for name := range files {
+		if path.Base(name) == runFile {
+			run := path.Base(path.Dir(name))
+			b.Files[RunPath(run, trialsFile)] = retold(t, &b, run)
+		}
+	}
 	r := Verify("real.tar.gz", bytes.NewReader(packedOf(t, &b)), course(t))
 	if r.Verdict != check.Pass || len(r.runs) < 8 {
 		t.Errorf("verdict %s of %d runs: %v", r.Verdict, len(r.runs), r.Findings)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 )
 
@@ -13,12 +14,13 @@ type What string
 // The words for what is wrong.
 const (
 	Unreadable    What = "unreadable"    // no archive of evidence, or one beyond the limits
+	Empty         What = "empty"         // nothing in it could be judged
 	Truncated     What = "truncated"     // it ends before its end
 	Damaged       What = "damaged"       // its compressed bytes were changed: from some file on nothing can be read
 	Repacked      What = "repacked"      // its content may be whole, but another program packed it
 	Version       What = "version"       // of a format or schema that this labctl does not read
 	Edited        What = "edited"        // a file is not what the manifest says
-	Missing       What = "missing"       // a file that the manifest names is not there
+	Missing       What = "missing"       // a file that the manifest names, or that a run has, is not there
 	Extra         What = "extra"         // a file that the manifest does not name
 	Name          What = "name"          // a file whose name can't be in an archive
 	Contradiction What = "contradiction" // numbers that can't all be true
@@ -54,6 +56,16 @@ func (f findings) verdict() check.Verdict {
 		checks = append(checks, check.Check{Verdict: one.Verdict})
 	}
 	return check.Overall(checks)
+}
+
+// cut leaves so many findings, and says how many more there are. The verdict stays what it is.
+func (f findings) cut() findings {
+	n := len(f) - mostFindings
+	if n <= 0 {
+		return f
+	}
+	kept, rest := f[:mostFindings:mostFindings], f[mostFindings:]
+	return append(kept, Finding{rest.verdict(), rest[0].What, "", report.Count(n, "more finding") + ", from this word on"})
 }
 
 // has reports whether one of them is of that kind.

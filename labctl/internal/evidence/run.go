@@ -50,7 +50,8 @@ func (v *verifying) run(name string, member *Membership, edited map[string]bool)
 	before := len(v.findings)
 	measured := record.Report()
 	own = run{Run: recorded.Run{Name: name, Lab: info.Lab, StartedAt: info.StartedAt, Failover: measured, NoHeartbeat: pulse.Silence(record.Events)}, seed: info.Seed, modes: info.Modes, events: record.Events}
-	v.compare(record, measured.Verdict, own.Trials)
+	own.traces = own.traced()
+	v.compare(record, measured.Verdict, own.Trials, edited[at(trialsFile)])
 	v.agrees(record)
 	v.drawn(record, member)
 	for _, f := range v.findings[before:] {
@@ -95,11 +96,15 @@ func events(data []byte) ([]timeline.Event, error) {
 	return out, nil
 }
 
-// compare holds trials.json against the trials that the events give. A killed run may have none.
-func (v *verifying) compare(r lab.Record, verdict check.Verdict, trials []timeline.Trial) {
+// compare holds trials.json against the trials that the events give. A killed run may have none; one that came to its end has it.
+func (v *verifying) compare(r lab.Record, verdict check.Verdict, trials []timeline.Trial, told bool) {
 	file := RunPath(r.Path, trialsFile)
 	data, ok := v.bundle.Files[file]
 	if !ok {
+		ended := slices.ContainsFunc(r.Events, func(e timeline.Event) bool { return e.Kind == timeline.RunEnded })
+		if ended && !told {
+			v.findings.fail(Missing, file, "the run came to its end, where labctl writes %s: it was taken out", trialsFile)
+		}
 		return
 	}
 	differences, err := lab.Differences(data, trials)

@@ -1,9 +1,9 @@
 package evidence
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +21,12 @@ type Summary struct {
 	Columns []string      `json:"columns"`         // the exercises and checklists, in order
 	Rows    []Row         `json:"rows"`
 	Gaps    []report.Pool `json:"gaps"`
-	Verdict check.Verdict `json:"verdict"` // over the archives: whether each is whole and agrees with itself and the others
+	// CountedRuns are in the gaps. CopiedRuns are not, since each is another one once more, nor are the FailedRuns, of archives
+	// that failed.
+	CountedRuns int           `json:"countedRuns"`
+	CopiedRuns  int           `json:"copiedRuns"`
+	FailedRuns  int           `json:"failedRuns"`
+	Verdict     check.Verdict `json:"verdict"` // over the archives: whether each is whole and agrees with itself and the others
 }
 
 // Row is one archive.
@@ -53,23 +58,40 @@ func Summarize(results []Result, class *Class, course Course) Summary {
 	}
 	checks := []check.Check{}
 	var runs []report.Failover
+	seen := map[string]string{}
 	for _, r := range results {
 		s.Rows = append(s.Rows, r.row(s.Columns))
 		checks = append(checks, check.Check{Verdict: r.Verdict})
 		for _, own := range r.runs {
-			if len(own.Edited) == 0 && !r.stolen() {
+			switch {
+			case r.Verdict == check.Fail:
+				s.FailedRuns++
+			case own.once(seen) != "":
+				s.CopiedRuns++
+			default:
 				runs = append(runs, own.Failover)
 			}
 		}
 	}
 	slices.SortStableFunc(s.Rows, func(a, b Row) int { return strings.Compare(a.Student, b.Student) })
-	s.Verdict, s.Gaps = check.Overall(checks), report.Pools(runs)
+	s.Verdict, s.Gaps, s.CountedRuns = check.Overall(checks), report.Pools(runs), len(runs)
 	return s
 }
 
-// stolen reports whether the archive's runs are known to be another's.
-func (r Result) stolen() bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.What == Copied && f.Verdict == check.Fail })
+// counted says which runs the gaps are of.
+func (s Summary) counted() string {
+	var out []string
+	if n := s.CopiedRuns; n > 0 {
+		out = append(out, report.Count(n, "copy")+" of them")
+	}
+	if n := s.FailedRuns; n > 0 {
+		out = append(out, report.Count(n, "run")+" of archives that failed")
+	}
+	text := "of " + report.Count(s.CountedRuns, "run")
+	if len(out) > 0 {
+		text += "; left out: " + strings.Join(out, ", ")
+	}
+	return text
 }
 
 func (r Result) row(columns []string) Row {
@@ -96,26 +118,29 @@ func (r Result) row(columns []string) Row {
 	return row
 }
 
-// mark is a verdict in one letter.
-func mark(v check.Verdict) string {
-	switch v {
-	case check.Pass:
-		return "P"
-	case check.Fail:
-		return "F"
-	case check.Unknown:
-		return "?"
-	default:
-		return "-"
-	}
-}
-
 // column is a column's short name: the number of an exercise, the name of a checklist.
 func column(name string) string {
 	if number, _, ok := strings.Cut(name, "-"); ok && len(number) == 2 {
 		return number
 	}
 	return name
+}
+
+// who returns for each row the student's ID, with the file's name where several archives have that ID.
+func (s Summary) who() []string {
+	archives := map[string]int{}
+	for _, r := range s.Rows {
+		archives[r.Student]++
+	}
+	var out []string
+	for _, r := range s.Rows {
+		name := r.Student
+		if archives[name] > 1 && name != r.Archive {
+			name += " (" + r.Archive + ")"
+		}
+		out = append(out, name)
+	}
+	return out
 }
 
 // archive tells a verdict on an archive in words.
@@ -134,10 +159,11 @@ func (s Summary) Text(out io.Writer) error {
 		fmt.Fprintf(table, "\t%s", column(c))
 	}
 	fmt.Fprintln(table, "\tTRIALS\tVOID\tARCHIVE")
-	for _, r := range s.Rows {
-		fmt.Fprint(table, r.Student)
+	who := s.who()
+	for i, r := range s.Rows {
+		fmt.Fprint(table, who[i])
 		for _, v := range r.Marks {
-			fmt.Fprintf(table, "\t%s", mark(v))
+			fmt.Fprintf(table, "\t%s", report.Mark(v))
 		}
 		fmt.Fprintf(table, "\t%d\t%d\t%s\n", r.Trials, r.Void, archive(r.Verdict))
 	}
@@ -146,70 +172,85 @@ func (s Summary) Text(out io.Writer) error {
 	}
 	fmt.Fprintln(out, "P passed, F failed, ? unknown, - not begun; judged again from the recorded events")
 	first := true
-	for _, r := range s.Rows {
+	for i, r := range s.Rows {
 		for _, f := range r.Findings {
 			if first {
 				fmt.Fprintln(out, "\nwhat is wrong with archives:")
 				first = false
 			}
-			fmt.Fprintf(out, "  %s: %s\n", r.Student, f)
+			fmt.Fprintf(out, "  %s: %s\n", who[i], f)
 		}
 	}
-	if len(s.Gaps) > 0 {
-		fmt.Fprintln(out, "\nthe class's lock gaps, of archives and runs that nobody changed:")
+	if len(s.Gaps)+s.CopiedRuns+s.FailedRuns > 0 {
+		fmt.Fprintf(out, "\nthe class's lock gaps, %s:\n", s.counted())
 	}
 	return report.PoolsText(out, s.Gaps)
 }
 
 // String tells a finding in one line.
-func (f Finding) String() string {
-	where := ""
-	if f.File != "" {
-		where = f.File + ": "
+func (f Finding) String() string { return fmt.Sprintf("%s, %s: %s", f.Verdict, f.What, f.where()) }
+
+// where tells of which file, and why.
+func (f Finding) where() string {
+	if f.File == "" {
+		return f.Reason
 	}
-	return fmt.Sprintf("%s, %s: %s%s", f.Verdict, f.What, where, f.Reason)
+	return f.File + ": " + f.Reason
 }
 
-// CSV writes a line for each archive. A cell that a spreadsheet would take for a formula begins with an apostrophe.
+// CSV writes a line for each archive. No cell is a formula, whichever separator a spreadsheet takes: each is quoted, and
+// one that would be taken for a formula begins with an apostrophe.
 func (s Summary) CSV(out io.Writer) error {
-	w := csv.NewWriter(out)
-	head := append([]string{"student", "archive", "verdict"}, s.Columns...)
-	w.Write(append(head, "trials", "void", "findings")) // the first error sticks
+	var b strings.Builder
+	line := func(cells ...string) {
+		for i, text := range cells {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(cell(text))
+		}
+		b.WriteByte('\n')
+	}
+	line(slices.Concat([]string{"student", "archive", "verdict"}, s.Columns, []string{"trials", "void", "findings"})...)
 	for _, r := range s.Rows {
-		line := []string{cell(r.Student), cell(r.Archive), string(r.Verdict)}
+		cells := []string{r.Student, r.Archive, string(r.Verdict)}
 		for _, v := range r.Marks {
-			line = append(line, string(v))
+			cells = append(cells, string(v))
 		}
 		var told []string
 		for _, f := range r.Findings {
 			told = append(told, f.String())
 		}
-		w.Write(append(line, strconv.Itoa(r.Trials), strconv.Itoa(r.Void), cell(strings.Join(told, "; "))))
+		line(append(cells, strconv.Itoa(r.Trials), strconv.Itoa(r.Void), strings.Join(told, "; "))...)
 	}
-	w.Flush()
-	return w.Error()
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
+// cell is a text as a cell of CSV. Words and numbers of this package need no quotes.
 func cell(text string) string {
-	if strings.IndexAny(text, "=+-@\t\r") == 0 {
-		return "'" + text
+	if plainCell.MatchString(text) {
+		return text
 	}
-	return text
+	if strings.IndexAny(strings.TrimLeft(text, " "), "=+-@\t\r＝＋－＠") == 0 {
+		text = "'" + text
+	}
+	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
 }
+
+var plainCell = regexp.MustCompile(`^(?:[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
 
 // Page is the summary as report.ClassHTML shows it.
 func (s Summary) Page() report.ClassPage {
-	p := report.ClassPage{Class: s.Class, Head: append([]string{"student"}, s.Columns...), Pools: s.Gaps}
-	p.Head = append(p.Head, "trials", "void", "archive")
-	for _, r := range s.Rows {
-		row := report.ClassRow{Cells: []report.ClassCell{{Text: r.Student}}}
-		for _, v := range r.Marks {
-			row.Cells = append(row.Cells, report.ClassCell{Text: string(v), Verdict: v})
-		}
-		row.Cells = append(row.Cells, report.ClassCell{Text: strconv.Itoa(r.Trials)}, report.ClassCell{Text: strconv.Itoa(r.Void)}, report.ClassCell{Text: archive(r.Verdict), Verdict: r.Verdict})
-		p.Rows = append(p.Rows, row)
+	p := report.ClassPage{Class: s.Class, Counted: s.counted(), Pools: s.Gaps}
+	for _, c := range s.Columns {
+		p.Columns = append(p.Columns, report.ClassColumn{Short: column(c), Name: c})
+	}
+	who := s.who()
+	for i, r := range s.Rows {
+		p.Rows = append(p.Rows, report.ClassRow{Student: who[i], Archive: archive(r.Verdict), Verdict: r.Verdict, Marks: r.Marks, Trials: r.Trials, Void: r.Void})
 		for _, f := range r.Findings {
-			p.Findings = append(p.Findings, r.Student+": "+f.String())
+			p.Findings = append(p.Findings, report.ClassFinding{Student: who[i], Verdict: f.Verdict, What: string(f.What), Text: f.where()})
 		}
 	}
 	return p

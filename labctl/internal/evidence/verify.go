@@ -14,6 +14,7 @@ import (
 	"academy.example/lab/labctl/internal/checklist/plain"
 	"academy.example/lab/labctl/internal/exercise"
 	"academy.example/lab/labctl/internal/exercise/recorded"
+	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
 )
 
@@ -59,6 +60,7 @@ type run struct {
 	seed   uint64
 	modes  []string
 	events []timeline.Event
+	traces []trace
 }
 
 // Verify reads an archive, measures its trials again and judges the answers.
@@ -74,15 +76,25 @@ func Verify(name string, in io.Reader, course Course) Result {
 			r.member = &Membership{Student: m.Student, Class: *m.Class}
 		}
 	}
-	v := verifying{bundle: bundle, course: course, findings: found}
-	if m.Format == Format && !v.findings.has(Truncated) && !v.findings.has(Damaged) && !v.findings.has(Name) {
+	v := verifying{bundle: bundle, course: course, findings: found, seen: map[string]string{}}
+	if m.Format == Format && !v.findings.has(Truncated) && !v.findings.has(Damaged) {
 		v.all(&r)
 	}
-	r.Findings, r.Verdict = v.findings, v.findings.verdict()
+	if len(v.findings) == 0 && len(r.runs)+len(r.Exercises)+len(r.Checklists) == 0 {
+		v.findings.fail(Empty, manifestFile, "nothing that could be judged was handed in: no run, no exercise and no checklist")
+	}
+	r.Findings, r.Verdict = v.findings.cut(), v.findings.verdict()
 	if r.Findings == nil {
 		r.Findings = []Finding{}
 	}
 	return r
+}
+
+// Unread is the result for what could not be opened, such as a folder.
+func Unread(name, reason string) Result {
+	var found findings
+	found.fail(Unreadable, "", "%s", reason)
+	return Result{Archive: timeline.Visible(name), Verdict: found.verdict(), Findings: found, Runs: []RunResult{}, Exercises: []exercise.Result{}, Checklists: []checklist.Result{}}
 }
 
 func (v Versions) visible() Versions {
@@ -99,7 +111,8 @@ type verifying struct {
 	// unreadRun is whether a run is of a schema that is not read: what it would show is not known. spoiled is whether what is
 	// wrong with a run is told already.
 	unreadRun, spoiled bool
-	undrawn            []string // runs whose seed the class's nonce did not draw
+	seen               map[string]string // the traces of the runs so far, and whose each is
+	undrawn            []string          // runs whose seed the class's nonce did not draw
 }
 
 // all measures and judges what the archive holds.
@@ -116,13 +129,13 @@ func (v *verifying) all(r *Result) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if own, ok := v.run(name, r.member, edited); ok {
+		if own, ok := v.run(name, r.member, edited); ok && !v.again(own) {
 			r.runs = append(r.runs, own)
 			r.Runs = append(r.Runs, result(own))
 		}
 	}
 	if n := len(v.undrawn); n > 0 {
-		v.findings.unknown(ClassWrong, RunPath(v.undrawn[0], runFile), "the phases of %d of %d runs do not follow from the class's nonce and student %s, from this one on: they were made before the class was joined, with --seed, or by somebody else", n, len(r.runs), r.Student)
+		v.findings.unknown(ClassWrong, RunPath(v.undrawn[0], runFile), "the phases of %d of %s do not follow from the class's nonce and student %s, from this one on: they were made before the class was joined, with --seed, or by somebody else", n, report.Count(len(r.runs), "run"), r.Student)
 	}
 	slices.SortStableFunc(r.runs, func(a, b run) int { return a.StartedAt.Compare(b.StartedAt) })
 	v.answers(r)
@@ -131,6 +144,15 @@ func (v *verifying) all(r *Result) {
 			v.checklist(path, r)
 		}
 	}
+}
+
+// again reports whether a run is an earlier one of the archive under another name, and tells of it.
+func (v *verifying) again(own run) bool {
+	same := own.once(v.seen)
+	if same != "" {
+		v.findings.unknown(Copied, RunPath(own.Name, runFile), "it is the run %s of this archive once more; it counts once", same)
+	}
+	return same != ""
 }
 
 func result(own run) RunResult {

@@ -29,6 +29,8 @@ type Item struct {
 	ID      string        `json:"id"`
 	Kind    Kind          `json:"kind"`
 	Verdict check.Verdict `json:"verdict"`
+	// Open is whether it fails only because it is not done yet: nothing was answered or run, or its time has not come.
+	Open bool `json:"open"`
 	// Recorded is whether it was only written down: no machine says whether it is right.
 	Recorded bool   `json:"recorded"`
 	Reason   string `json:"reason"`
@@ -36,11 +38,36 @@ type Item struct {
 	Evidence string `json:"evidence,omitempty"`
 }
 
+// open is the verdict on what is not done yet, until it is told as a failure that is open.
+const open check.Verdict = "open"
+
 // Result is the verdict on an exercise.
 type Result struct {
 	Exercise string        `json:"exercise"`
 	Verdict  check.Verdict `json:"verdict"`
-	Items    []Item        `json:"items"`
+	// Open is whether nothing is wrong: whatever fails is open.
+	Open  bool   `json:"open"`
+	Items []Item `json:"items"`
+}
+
+// Done is how many of the questions pass.
+func (r Result) Done() (n int) {
+	for _, i := range r.Items {
+		if i.Verdict == check.Pass {
+			n++
+		}
+	}
+	return n
+}
+
+// Next is the first question that is open.
+func (r Result) Next() (id string, found bool) {
+	for _, i := range r.Items {
+		if i.Open {
+			return i.ID, true
+		}
+	}
+	return "", false
 }
 
 // Judge holds an entry against the evidence. It notes in the entry what it saw for the first time.
@@ -54,7 +81,7 @@ func Judge(e Exercise, entry *Entry, evidence Evidence) Result {
 	for _, compared := range []bool{false, true} { // a prediction is compared with what the others have seen by then
 		for _, q := range e.Questions {
 			if (q.Kind == Prediction) == compared {
-				items[q.ID] = j.item(q)
+				items[q.ID] = told(j.item(q))
 			}
 		}
 	}
@@ -63,11 +90,20 @@ func Judge(e Exercise, entry *Entry, evidence Evidence) Result {
 		r.Items = append(r.Items, item)
 		r.Verdict = r.Verdict.And(item.Verdict)
 	}
+	r.Open = r.Verdict == check.Fail && !slices.ContainsFunc(r.Items, func(i Item) bool { return i.Verdict == check.Fail && !i.Open })
 	if r.Verdict == check.Pass && entry.Passed == nil {
 		now := evidence.Now.UTC().Truncate(time.Second)
 		entry.Passed = &now
 	}
 	return r
+}
+
+// told is an item as it is printed: what is open fails.
+func told(item Item) Item {
+	if item.Verdict == open {
+		item.Verdict, item.Open = check.Fail, true
+	}
+	return item
 }
 
 type judge struct {
@@ -81,7 +117,7 @@ func (j judge) item(q Question) Item {
 	answer := plain.Typed(j.entry.Answers[q.ID])
 	if q.Answered() && answer == "" {
 		if sight, seen := j.entry.Seen[q.ID]; !seen || q.Kind != Observation {
-			item.Verdict, item.Reason, item.Evidence = check.Fail, "not answered yet", sight.Lab
+			item.Verdict, item.Reason, item.Evidence = open, "not answered yet", sight.Lab
 			return item
 		}
 	}
@@ -138,12 +174,12 @@ func (j judge) observed(q Question, answer string) (check.Verdict, string, strin
 	}
 	for _, p := range j.exercise.Questions {
 		if p.Kind == Prediction && p.Of == "" && j.entry.Answers[p.ID] == "" {
-			return check.Fail, "predict first: " + p.ID, ""
+			return open, "predict first: " + p.ID, ""
 		}
 	}
 	for _, id := range q.After {
 		if before, _ := j.exercise.Question(id); j.item(before).Verdict != check.Pass {
-			return check.Fail, "its time comes after " + id, ""
+			return open, "its time comes after " + id, ""
 		}
 	}
 	now := j.evidence.Lab
@@ -154,7 +190,11 @@ func (j judge) observed(q Question, answer string) (check.Verdict, string, strin
 		return check.Unknown, "unknown (environment): " + why, now.String()
 	}
 	if d := q.Live.differs(*now, answer); d != "" {
-		return check.Fail, "not so now: " + d, now.String()
+		verdict := open
+		if now.Lease != nil && d == q.Live.field(*now, answer) { // all is so, but for what was written down
+			verdict = check.Fail
+		}
+		return verdict, "not so now: " + d, now.String()
 	}
 	if j.entry.Seen == nil {
 		j.entry.Seen = map[string]Sight{}
@@ -167,7 +207,7 @@ func (j judge) observed(q Question, answer string) (check.Verdict, string, strin
 func (j judge) predicted(q Question, answer string) (check.Verdict, string, string) {
 	if len(q.Options) > 0 {
 		said := fmt.Sprintf("you said %s, %s", letter(answer), q.Options[letter(answer)])
-		if !j.told(q) {
+		if !j.settled(q) {
 			return check.Pass, said + "; compared when the rest is seen", ""
 		}
 		if letter(answer) == q.Correct {
@@ -185,9 +225,9 @@ func (j judge) predicted(q Question, answer string) (check.Verdict, string, stri
 	return check.Pass, fmt.Sprintf("you said %s%s; measured: %s", said, Unit(q.Figure), list(measured, q.Figure)), cite
 }
 
-// told reports whether the truth of a prediction with options may be shown: what it is about was measured, or all that is
+// settled reports whether the truth of a prediction with options may be shown: what it is about was measured, or all that is
 // to be seen was seen.
-func (j judge) told(q Question) bool {
+func (j judge) settled(q Question) bool {
 	if of, ok := j.exercise.Question(q.Of); ok {
 		good, _ := j.counted(of)
 		return len(good) >= of.Run.Trials
@@ -208,7 +248,8 @@ func (j judge) read(q Question, answer string) (check.Verdict, string, string) {
 		verdict, reason, evidence := j.measured(of)
 		return verdict, "nothing to compare with: " + reason, evidence
 	}
-	if Unit(q.Figure) != "" && said.Decimals == 0 {
+	rounded := Unit(q.Figure) != "" && said.Decimals == 0
+	if rounded && slices.ContainsFunc(measured, said.Is) {
 		return check.Fail, "write it with the decimals that were shown", cite
 	}
 	for i, v := range measured {
@@ -219,7 +260,11 @@ func (j judge) read(q Question, answer string) (check.Verdict, string, string) {
 			return check.Pass, fmt.Sprintf("%s%s, as the events give it", said, Unit(q.Figure)), cite
 		}
 	}
-	return check.Fail, fmt.Sprintf("%s%s is not what the events give%s", said, Unit(q.Figure), j.elsewhere(q, said)), cite
+	also := ""
+	if rounded {
+		also = "; write the one that was shown, with the decimals"
+	}
+	return check.Fail, fmt.Sprintf("%s%s is not what the events give%s%s", said, Unit(q.Figure), j.elsewhere(q, said), also), cite
 }
 
 // elsewhere says that a wrong figure is that of another mode, or the model's.

@@ -66,7 +66,7 @@ func TestJudge_figures(t *testing.T) {
 	e := find(t, "05")
 	p := proofOf(t, e.Name)
 	typed, killed := p.Entry.Answers["typed-gap"], p.Entry.Answers["killed-gap"]
-	for answer, want := range map[string]string{killed: "it is the figure of killed", "17": "with the decimals", "2.71": "is not what the events give", "4.40": "a figure of the model", "about two": "is not a number", "": "not answered"} {
+	for answer, want := range map[string]string{killed: "it is the figure of killed", "7": "is not what the events give; write the one that was shown, with the decimals", strings.Split(typed, ".")[0]: "write it with the decimals", "2.71": "is not what the events give", "4.40": "a figure of the model", "about two": "is not a number", "": "not answered"} {
 		p := proofOf(t, e.Name)
 		p.Entry.Answers["typed-gap"] = answer
 		if got := judge(e, p)["typed-gap"]; got.Verdict != check.Fail || !strings.Contains(got.Reason, want) {

@@ -49,6 +49,7 @@ type Finding struct {
 func Lint(root fs.FS, e Exercise, proof *Proof) Finding {
 	f := Finding{Exercise: e.Name, Problems: []string{}, Recorded: []string{}}
 	f.texts(e)
+	f.giveaways(e)
 	f.strays(root, e)
 	f.sources(e)
 	for _, q := range e.Questions {
@@ -88,6 +89,24 @@ func (f *Finding) texts(e Exercise) {
 	}
 	if !slices.ContainsFunc(e.Questions, func(q Question) bool { return q.Kind == Prediction }) && !strings.Contains(e.Readme, "Before you look") {
 		f.problem("nothing is predicted")
+	}
+}
+
+// giveaways looks for what could be read or copied before its time.
+func (f *Finding) giveaways(e Exercise) {
+	predicted := slices.ContainsFunc(e.Questions, func(q Question) bool { return q.Kind == Prediction })
+	if predicted && e.Questions[0].Kind != Prediction {
+		f.problem("question %s stands before the first prediction, so it is shown before that is made", e.Questions[0].ID)
+	}
+	for _, q := range e.Questions {
+		if q.Kind == Prediction && !strings.Contains(e.Readme, " "+q.ID+"=") {
+			f.problem("%s does not say where %s is to be written down", readmeFile, q.ID)
+		}
+		for _, word := range e.blanks(q.ID) {
+			if slices.Contains([]Kind{Choice, Prediction, Reading}, q.Kind) && q.readable(word) == nil {
+				f.problem("%s shows %s=%s, which counts as an answer if it is copied; write %s", readmeFile, q.ID, word, q.blank())
+			}
+		}
 	}
 }
 

@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"sigs.k8s.io/yaml"
 
 	"academy.example/lab/labctl/internal/checklist/plain"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 // Progress is what one student has done in one lab. Its file is theirs to read and to edit.
@@ -51,7 +53,7 @@ const head = "# What was done of the exercises. Answers may be edited here; time
 
 // ReadProgress reads the file; a missing one is empty progress.
 func ReadProgress(file string) (*Progress, error) {
-	data, err := os.ReadFile(file)
+	data, err := whole.Read(file, whole.Small)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Progress{Format: Format, Exercises: map[string]*Entry{}}, nil
 	}
@@ -85,19 +87,65 @@ func ParseProgress(file string, data []byte) (*Progress, error) {
 	return p, nil
 }
 
-// Write replaces the file by rename.
+// Write replaces the file as a whole.
 func (p *Progress) Write(file string) error {
 	data, err := yaml.Marshal(p)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
+	}
+	if err == nil {
+		err = whole.Write(file, append([]byte(head), data...), 0o600)
+	}
 	if err != nil {
 		return fmt.Errorf("write the progress: %w", err)
 	}
+	return nil
+}
+
+// ChangeProgress reads the file, has the progress changed and writes it. Until then no other process changes it, so change must not
+// take long. If change fails nothing is written. It returns the error of change as it is.
+func ChangeProgress(file string, change func(*Progress) error) error {
+	release, err := hold(file + ".lock")
+	if err != nil {
+		return fmt.Errorf("write the progress: %w", err)
+	}
+	defer release()
+	p, err := ReadProgress(file)
+	if err != nil {
+		return err
+	}
+	if err := change(p); err != nil {
+		return err
+	}
+	return p.Write(file)
+}
+
+// The progress is held for milliseconds. Who does not get it for so long meets a process that was stopped.
+const (
+	holdLimit = 10 * time.Second
+	holdRetry = 10 * time.Millisecond
+)
+
+// hold takes the lock file, which stays where it is.
+func hold(file string) (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("write the progress: %w", err)
+		return nil, err
 	}
-	if err := os.WriteFile(file+".new", append([]byte(head), data...), 0o600); err != nil {
-		return fmt.Errorf("write the progress: %w", err)
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
 	}
-	return os.Rename(file+".new", file)
+	for end := time.Now().Add(holdLimit); ; time.Sleep(holdRetry) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if err == syscall.EWOULDBLOCK && time.Now().Before(end) {
+			continue
+		}
+		f.Close()
+		return nil, &fs.PathError{Op: "lock", Path: file, Err: err}
+	}
 }
 
 // Start begins an exercise, or goes on with one that was begun, and makes it the current one.
@@ -142,15 +190,22 @@ func (p *Progress) passed(e Exercise) bool {
 	return entry != nil && entry.Passed != nil
 }
 
-// State tells an exercise's progress in a word or two.
+// The states of an exercise.
+const (
+	Untouched = "-"
+	Begun     = "begun"
+	Passed    = "passed"
+)
+
+// State tells an exercise's progress in a word.
 func (p *Progress) State(e Exercise) string {
 	switch entry := p.Exercises[e.Name]; {
 	case entry == nil:
-		return "-"
+		return Untouched
 	case entry.Passed != nil:
-		return "passed"
+		return Passed
 	default:
-		return "begun"
+		return Begun
 	}
 }
 

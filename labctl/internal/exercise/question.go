@@ -59,8 +59,10 @@ type Want struct {
 	ReleaseOnCancel *bool          `json:"releaseOnCancel,omitempty"`
 	Class           timeline.Class `json:"class,omitempty"`
 	Transitions     *int           `json:"transitions,omitempty"` // by how much leaseTransitions rises
-	InBand          bool           `json:"inBand,omitempty"`      // the lock gap lies in the predicted range of its class
-	Overlap         Overlap        `json:"overlap,omitempty"`     // whether two leaders worked at a time
+	// Older is whether no newer version held the Lease while an older one was there.
+	Older   bool    `json:"older,omitempty"`
+	InBand  bool    `json:"inBand,omitempty"`  // the lock gap lies in the predicted range of its class
+	Overlap Overlap `json:"overlap,omitempty"` // whether two leaders worked at a time
 	// LongerThan names another measured question: each trial's lock gap is longer than each of that one's.
 	LongerThan string `json:"longerThan,omitempty"`
 }

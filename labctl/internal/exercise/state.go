@@ -164,6 +164,7 @@ func (s State) settings(now Snapshot) string {
 	return ""
 }
 
+// field says that the answer is not what the Lease says; empty if it is, or none is asked for.
 func (s State) field(now Snapshot, answer string) string {
 	if s.Answer == "" {
 		return ""

@@ -20,6 +20,7 @@ const (
 	Kill         Mode = "kill"
 	Crash        Mode = "crash"
 	Rollout      Mode = "rollout"
+	Upgrade      Mode = "upgrade"
 	Evict        Mode = "evict"
 	Freeze       Mode = "freeze"
 	CutRefuse    Mode = "cut-refuse"
@@ -88,7 +89,9 @@ type Description struct {
 func (d Description) LosesLease() bool { return d.Kind == OfRecord || d.Kind == OfObject }
 
 // Undone is whether labctl has something to undo.
-func (d Description) Undone() bool { return d.Silences || d.Kind == OfObject || d.Kind == OfServer }
+func (d Description) Undone() bool {
+	return d.Mode == Upgrade || d.Silences || d.Kind == OfObject || d.Kind == OfServer
+}
 
 // Describe returns the description of a mode.
 func Describe(m Mode) (Description, bool) {
@@ -162,6 +165,9 @@ type Target interface {
 	Evict(ctx context.Context, pod Pod) error
 	// Roll replaces every replica, as a new version of the program does.
 	Roll(ctx context.Context) error
+	// Upgrade replaces every replica by one of the next version, the pod's first, and each when the one before it was ready for a
+	// while. Restore ends that waiting.
+	Upgrade(ctx context.Context, pod Pod) error
 	// Kill sends SIGKILL to the pod's process and returns when it was reaped.
 	Kill(ctx context.Context, pod Pod) error
 	// Silence keeps the pod's process from being heard, in the way of a mode that silences, and returns when it is so. It ends by
@@ -199,6 +205,8 @@ func Inject(ctx context.Context, m Mode, target Target, pod Pod, lasts time.Dura
 		return target.Evict(ctx, pod)
 	case Rollout:
 		return target.Roll(ctx)
+	case Upgrade:
+		return target.Upgrade(ctx, pod)
 	case Freeze, CutRefuse, CutBlackHole, Slow, Deny, APIDown:
 		return target.Silence(ctx, m, pod, lasts)
 	case Steal:

@@ -39,6 +39,11 @@ func (r *recorder) Roll(context.Context) error {
 	return r.err
 }
 
+func (r *recorder) Upgrade(_ context.Context, pod Pod) error {
+	r.done = append(r.done, "upgrade "+pod.UID)
+	return r.err
+}
+
 func (r *recorder) Steal(_ context.Context, pod Pod, thief string) error {
 	r.done = append(r.done, thief+" robs "+pod.UID)
 	return r.err
@@ -72,6 +77,7 @@ func TestInject_DoesWhatTheModeSays(t *testing.T) {
 		Deny:         {"deny u 1s"},
 		APIDown:      {"api-down u 1s"},
 		Rollout:      {"roll"},
+		Upgrade:      {"upgrade u"},
 		Evict:        {"evict u"},
 		Steal:        {"thief robs u"},
 		DeleteLease:  {"delete the Lease of u"},
@@ -128,7 +134,7 @@ func TestParse(t *testing.T) {
 	if err == nil {
 		t.Fatal("unknown modes: got no error")
 	}
-	for _, part := range []string{`"murder"`, `""`, `"x"`, "graceful, force-delete, kill, crash, rollout, evict, freeze, cut-refuse, cut-blackhole, slow, deny, steal, delete-lease, api-down"} {
+	for _, part := range []string{`"murder"`, `""`, `"x"`, "graceful, force-delete, kill, crash, rollout, upgrade, evict, freeze, cut-refuse, cut-blackhole, slow, deny, steal, delete-lease, api-down"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("got %q, want it to name %s", err, part)
 		}

@@ -59,6 +59,12 @@ func byKubernetes() []Description {
 			Lesson: "A new version is a planned hand-over; if an old replica takes the Lease, it soon gives it up again: two hand-overs where one would do.",
 		},
 		{
+			Mode: Upgrade, Title: "upgrade", Action: "give the Deployment the next version (--binary-version), slowly: the holder's replica is replaced first, the next one when that was ready for a while",
+			NoKubectl: "an annotation, another argument and minReadySeconds are more than one line", Releases: true, Kind: OfReplicas,
+			Effect: "the Deployment's generation rises, and pods of the next version come", Undo: "labctl sets minReadySeconds to 0 again, and so does labctl up; the new version stays",
+			Lesson: "While two versions are there, whoever polls first leads, old or new; with the coordinated election the oldest one does.",
+		},
+		{
 			Mode: Evict, Title: "evict", Action: "evict the holder's pod, as the drain of a node does, if the PodDisruptionBudget allows it",
 			Kubectl:  `echo '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"POD"}}' | kubectl create --raw /api/v1/namespaces/NAMESPACE/pods/POD/eviction -f -`,
 			Releases: true, Effect: "the pod is terminating, and the holder logs the signal (T2)", Undo: nothingLeft,

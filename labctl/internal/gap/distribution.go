@@ -56,7 +56,7 @@ func (d *Distribution) Mean() float64 {
 }
 
 // Distribute returns the distribution of the lock gap for a class of failover; nil for a restart in place, which the protocol
-// does not decide. age fixes the age of the last renewal at the fault, in seconds; a negative one leaves it uniform.
+// does not decide, and for the coordinated election, of which only bounds are derived. age fixes the age of the last renewal at the fault, in seconds; a negative one leaves it uniform.
 func Distribute(in Input, class timeline.Class, age float64) *Distribution {
 	key := distributionKey{in, class, age}
 	if known, ok := distributions.Load(key); ok {
@@ -64,6 +64,8 @@ func Distribute(in Input, class timeline.Class, age float64) *Distribution {
 	}
 	var d *Distribution
 	switch {
+	case in.Coordinated:
+		return nil
 	case in.kind() == fault.OfServer:
 		in.ReplacementStart = 0
 		in.Standbys = max(1, in.Standbys)

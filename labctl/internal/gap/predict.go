@@ -39,6 +39,8 @@ type Input struct {
 	KeepsLease bool
 	// UniqueIdentity is whether each process has an identity of its own, so that a restarted one is a newcomer.
 	UniqueIdentity bool
+	// Coordinated is whether the API server elects the holder (KEP-4355), and nobody takes the Lease.
+	Coordinated bool
 	// Remakes is whether a holder that finds the Lease deleted makes it again and leads on, as plain client-go does.
 	Remakes bool
 }
@@ -65,6 +67,8 @@ func (in Input) Asks() bool {
 // again writes the record that it had.
 func (in Input) Transitions(class timeline.Class, winner timeline.Winner) (rise int, fromZero bool) {
 	switch {
+	case in.Coordinated: // the API server writes the holder, and a holder that renews counts nothing
+		return 0, false
 	case class == timeline.Deleted && in.Remakes && winner == timeline.Same:
 		return 0, false
 	case class == timeline.Deleted:
@@ -79,7 +83,7 @@ func (in Input) Transitions(class timeline.Class, winner timeline.Winner) (rise 
 }
 
 // Uniform reports whether the distribution holds: in a rollout the candidates are newcomers, whose polls began lately.
-func (in Input) Uniform() bool { return in.kind() == "" }
+func (in Input) Uniform() bool { return in.kind() == "" && !in.Coordinated }
 
 // Class is how the Lease is expected to come to its next holder.
 func (in Input) Class() timeline.Class {
@@ -150,7 +154,9 @@ func PredictAged(in Input, age float64) Prediction {
 	if in.Standbys > 0 {
 		p.MinSeconds, p.MaxSeconds = in.Timing.LeaseDuration.Seconds()-age, p.MaxSeconds-age
 	}
-	p.spread(Distribute(in, timeline.Expired, age))
+	if d := Distribute(in, timeline.Expired, age); d != nil {
+		p.spread(d)
+	}
 	return p
 }
 
@@ -164,6 +170,9 @@ func milli(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
 
 // Range is PredictClass without the distribution: mean and quantiles are 0 but for a restart in place.
 func Range(in Input, class timeline.Class) Prediction {
+	if in.Coordinated && class != timeline.SameIdentity {
+		return in.elected(class)
+	}
 	lease, retry := in.Timing.LeaseDuration.Seconds(), in.Timing.RetryPeriod.Seconds()
 	if in.kind() == fault.OfServer {
 		return Prediction{MinSeconds: 0, MaxSeconds: LongestPause * retry,

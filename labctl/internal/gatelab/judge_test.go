@@ -23,7 +23,7 @@ func TestJudge_GoesByTheOrderInWhichThingsWereStored(t *testing.T) {
 		change(45, 8, JobFinished, "m2"), change(40, 5, JobFinished, "m1"), change(60, 12, JobFinished, "c1"), change(61, 13, JobCreated, "m3"),
 	})
 	after := 1.0
-	want := Judgement{Operations: 4, Overlaps: []string{}, Turns: []Turn{{Job: "c1", InFlight: 1, Begun: 1, WaitedSeconds: 7, AfterLastSeconds: &after}}}
+	want := Judgement{Operations: 4, Done: 3, Overlaps: []string{}, Turns: []Turn{{Job: "c1", InFlight: 1, Begun: 1, WaitedSeconds: 7, AfterLastSeconds: &after}}, Open: []Turn{}}
 	if !reflect.DeepEqual(j, want) {
 		t.Errorf("got %+v, want %+v", j, want)
 	}
@@ -33,6 +33,27 @@ func TestJudge_FindsEachOverlap(t *testing.T) {
 	j := Judge([]Change{change(1, 1, JobCreated, "m1"), change(2, 2, JobCreated, "m2"), change(3, 3, JobCreated, "c1"), change(4, 4, JobFinished, "m1"), change(5, 5, JobCreated, "m3")})
 	if want := []string{"c1 began while m1 ran", "c1 began while m2 ran", "m3 began while c1 ran"}; !reflect.DeepEqual(j.Overlaps, want) {
 		t.Errorf("got %q, want %q", j.Overlaps, want)
+	}
+}
+
+// A cluster that never gets its Job is as much a turn as one that does: at the end, and when it takes its lease anew.
+func TestJudge_KeepsATurnThatNeverBegan(t *testing.T) {
+	j := Judge([]Change{
+		change(1, 1, LeaseTaken, "c1"), change(2, 2, JobCreated, "m1"), change(3, 3, LeaseTaken, "c2"), change(4, 4, JobCreated, "m2"), change(5, 5, JobCreated, "m3"),
+	})
+	want := []Turn{{Job: "c1", Begun: 1, WaitedSeconds: 2}, {Job: "c2", InFlight: 1, Begun: 2, WaitedSeconds: 2}}
+	if !reflect.DeepEqual(j.Open, want) || len(j.Turns) != 0 {
+		t.Errorf("got open %+v and turns %+v, want %+v and none", j.Open, j.Turns, want)
+	}
+}
+
+// A Job that failed, or was deleted, was not done.
+func TestJudge_CountsWhatWasDone(t *testing.T) {
+	failed := change(4, 4, JobFinished, "m2")
+	failed.Failed = true
+	j := Judge([]Change{change(1, 1, JobCreated, "m1"), change(2, 2, JobCreated, "m2"), change(3, 3, JobFinished, "m1"), failed, change(5, 5, JobCreated, "m3")})
+	if j.Operations != 3 || j.Done != 1 {
+		t.Errorf("got %d operations and %d done, want 3 and 1", j.Operations, j.Done)
 	}
 }
 

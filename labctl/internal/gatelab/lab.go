@@ -10,13 +10,14 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/operator/api"
@@ -25,28 +26,34 @@ import (
 
 // Lab is a lab with the operation gate on it.
 type Lab struct {
-	Provider  provider.Provider
 	Cluster   provider.Cluster
 	Namespace string
 	Say       func(string) // never nil
 
+	lab     *lab.Lab
 	config  *rest.Config
-	client  kubernetes.Interface
+	client  kubernetes.Interface // each request of it, and of objects, is bounded by requestLimit
 	objects dynamic.Interface
+	watcher kubernetes.Interface // without a bound: watches stay open
 }
 
-// Open connects to a running lab.
-func Open(p provider.Provider, c provider.Cluster, namespace string, say func(string)) (*Lab, error) {
-	config, err := c.Config()
+// requestLimit bounds each request, so that an API server that hangs makes no command hang.
+const requestLimit = 10 * time.Second
+
+// Open connects to a running lab, in the namespace of its operator.
+func Open(on *lab.Lab) (*Lab, error) {
+	config, err := on.Cluster.Config()
 	if err != nil {
 		return nil, err
 	}
-	l := &Lab{Provider: p, Cluster: c, Namespace: namespace, Say: say, config: config}
-	if l.client, err = kubernetes.NewForConfig(config); err != nil {
-		return nil, fmt.Errorf("connect to lab %s: %w", c.Name, err)
+	l := &Lab{Cluster: on.Cluster, Namespace: on.Deployment.Namespace, Say: on.Say, lab: on, client: on.Client}
+	if l.watcher, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("connect to lab %s: %w", on.Cluster.Name, err)
 	}
-	if l.objects, err = dynamic.NewForConfig(config); err != nil {
-		return nil, fmt.Errorf("connect to lab %s: %w", c.Name, err)
+	l.config = rest.CopyConfig(config)
+	l.config.Timeout = requestLimit
+	if l.objects, err = dynamic.NewForConfig(l.config); err != nil {
+		return nil, fmt.Errorf("connect to lab %s: %w", on.Cluster.Name, err)
 	}
 	return l, nil
 }
@@ -88,6 +95,9 @@ func (l *Lab) Install(ctx context.Context, manifests fs.FS, args []string) error
 	if err := l.Able(ctx); err != nil {
 		return err
 	}
+	if err := l.foreignKinds(ctx); err != nil {
+		return err
+	}
 	own, err := fs.Sub(manifests, "gate")
 	if err != nil {
 		return err
@@ -95,10 +105,13 @@ func (l *Lab) Install(ctx context.Context, manifests fs.FS, args []string) error
 	l.Say("applying the gate's manifests")
 	args = append([]string{api.GateCommand}, args...)
 	want := replica.Wanted{Namespace: l.Cluster.Namespace, Image: l.Cluster.OperatorImage, Args: args, Replicas: 1}
-	if err := replica.Apply(ctx, l.config, own, want); err != nil {
-		return err
-	}
-	if err := l.setArgs(ctx, args); err != nil {
+	err = l.do(ctx, "the gate's manifests to be applied", func(ctx context.Context) error {
+		if err := replica.Apply(ctx, l.config, own, want); err != nil {
+			return err
+		}
+		return l.setArgs(ctx, args)
+	})
+	if err != nil {
 		return err
 	}
 	return l.await(ctx, 90*time.Second, "a manager of the gate that leads", l.led)
@@ -159,7 +172,7 @@ func (l *Lab) Clear(ctx context.Context) error {
 		return err
 	}
 	l.Say("removing what an earlier run left")
-	if err := l.remove(ctx); err != nil {
+	if err := l.do(ctx, "what an earlier run left to go", l.remove); err != nil {
 		return err
 	}
 	if err := l.scale(ctx, 1); err != nil {
@@ -171,49 +184,30 @@ func (l *Lab) Clear(ctx context.Context) error {
 // scale sets how many managers there are; none is waited for.
 func (l *Lab) scale(ctx context.Context, managers int) error {
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, managers)
-	if _, err := l.client.AppsV1().Deployments(l.Namespace).Patch(ctx, api.GateName, mergePatch, patch, metav1.PatchOptions{}); err != nil {
+	err := l.do(ctx, "the gate's manager to be scaled", func(ctx context.Context) error {
+		_, err := l.client.AppsV1().Deployments(l.Namespace).Patch(ctx, api.GateName, mergePatch, patch, metav1.PatchOptions{})
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("scale the Deployment %s: %w", api.GateName, err)
 	}
 	if managers > 0 {
 		return nil
 	}
+	return l.managersGone(ctx)
+}
+
+// managersGone waits until no pod of the manager is left.
+func (l *Lab) managersGone(ctx context.Context) error {
 	return l.await(ctx, time.Minute, "the managers of the gate to go", func(ctx context.Context) (bool, error) {
 		pods, err := l.client.CoreV1().Pods(l.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + api.GateName})
 		return err == nil && len(pods.Items) == 0, err
 	})
 }
 
-// remove deletes the objects, their Jobs and their leases.
-func (l *Lab) remove(ctx context.Context) error {
-	for _, kind := range gate.Kinds() {
-		resource := l.of(kind)
-		list, err := resource.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return fmt.Errorf("list the objects of kind %s: %w", kind, err)
-		}
-		for _, o := range list.Items {
-			if err := ignoreAbsent(resource.Delete(ctx, o.GetName(), metav1.DeleteOptions{})); err != nil {
-				return err
-			}
-			if _, err := resource.Patch(ctx, o.GetName(), mergePatch, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); ignoreAbsent(err) != nil {
-				return err
-			}
-		}
-	}
-	jobs, background := metav1.ListOptions{LabelSelector: gate.LabelKind}, metav1.DeletePropagationBackground
-	if err := l.client.BatchV1().Jobs(l.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, jobs); err != nil {
-		return fmt.Errorf("delete the Jobs: %w", err)
-	}
-	if err := l.client.CoordinationV1().Leases(l.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: gate.LabelManaged}); err != nil {
-		return fmt.Errorf("delete the leases: %w", err)
-	}
-	return nil
-}
-
 // of is the API of one kind.
 func (l *Lab) of(kind gate.Kind) dynamic.ResourceInterface {
-	names := map[gate.Kind]string{gate.Cluster: "terraformclusters", gate.Machine: "terraformmachines", gate.MachinePool: "terraformmachinepools"}
-	return l.objects.Resource(schema.GroupVersionResource{Group: "captf.io", Version: "v1alpha1", Resource: names[kind]}).Namespace(l.Namespace)
+	return l.objects.Resource(l.resource(kind)).Namespace(l.Namespace)
 }
 
 // put makes an object, or changes what is wanted of it.
@@ -230,26 +224,44 @@ func (l *Lab) put(ctx context.Context, kind gate.Kind, name string, spec map[str
 	return nil
 }
 
+// want is put, tried again until it is so.
+func (l *Lab) want(ctx context.Context, kind gate.Kind, name string, spec map[string]any) error {
+	return l.do(ctx, fmt.Sprintf("%s %s to be written", kind, name), func(ctx context.Context) error { return l.put(ctx, kind, name, spec) })
+}
+
 // clusterName is the one cluster that runs are about.
 const clusterName = "c"
 
-// await asks twice a second until it is so.
+// await asks twice a second until it is so, or the limit is reached, or the lab is gone.
 func (l *Lab) await(ctx context.Context, limit time.Duration, what string, so func(context.Context) (bool, error)) error {
-	l.Say(fmt.Sprintf("waiting for %s (at most %s)", what, limit))
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	for {
-		done, err := so(limited)
-		if done && err == nil {
-			return nil
+	return l.lab.Wait(ctx, limit, func(ctx context.Context) (bool, string, error) {
+		is, err := so(ctx)
+		return is, "waiting for " + what, err
+	})
+}
+
+// doLimit is for how long something that fails is tried again: an API server that was killed is back within seconds.
+const doLimit = time.Minute
+
+// do does something that may be done twice, and tries it again unless the API server refuses it.
+func (l *Lab) do(ctx context.Context, what string, act func(context.Context) error) error {
+	return l.await(ctx, doLimit, what, func(ctx context.Context) (bool, error) {
+		err := act(ctx)
+		if refused(err) {
+			err = &provider.Problem{Err: err, Hint: "labctl doctor"}
 		}
-		select {
-		case <-limited.Done():
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return &provider.Problem{Err: fmt.Errorf("gave up after %s: waiting for %s", limit, what), Hint: "labctl gate status"}
-		case <-time.After(500 * time.Millisecond):
-		}
+		return err == nil, err
+	})
+}
+
+// refused reports whether the API server has answered no, which asking again does not change.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsUnauthorized(err)
+}
+
+func ignoreAbsent(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
 	}
+	return err
 }

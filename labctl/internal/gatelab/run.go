@@ -22,59 +22,108 @@ type Options struct {
 	Limit          time.Duration
 }
 
-// Flow makes the operations and judges the order in which they ran.
+// Flow makes the operations and judges the order in which they ran. The error is that the lab is gone, that the API server refuses
+// something, or ctx's; whatever else keeps it from making all of them is in Judgement.Ended.
 func (l *Lab) Flow(ctx context.Context, o Options) (Judgement, error) {
 	if err := l.Clear(ctx); err != nil {
 		return Judgement{}, err
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	seen, err := l.observe(watching)
+	var seen *observer
+	err := l.do(ctx, "the Jobs to be watched", func(context.Context) (err error) {
+		seen, err = l.observe(watching)
+		return err
+	})
 	if err != nil {
 		return Judgement{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, o.Limit)
-	defer cancel()
-	err = l.flow(limited, o, seen)
-	changes, lost := seen.all()
+	ended, err := l.flow(ctx, o, seen)
+	changes, unseen := seen.all()
 	judged := Judge(changes)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		l.Say(fmt.Sprintf("the limit of %s was reached after %d operations", o.Limit, judged.Operations))
-		err = nil
-	}
-	return judged, errors.Join(err, lost)
+	judged.Requested, judged.Ended, judged.Unseen = o.Operations, ended, unseen
+	return judged, err
 }
 
-// flow makes machines, and changes the cluster's inputs again and again, until all Jobs are done.
-func (l *Lab) flow(ctx context.Context, o Options, seen *observer) error {
-	ticker := time.NewTicker(o.Every)
-	defer ticker.Stop()
+// lookEvery is how often a flow looks whether the lab is there still.
+const lookEvery = time.Second
+
+// flow makes machines, and changes the cluster's inputs again and again, until all Jobs are done, or says why it ended before.
+func (l *Lab) flow(ctx context.Context, o Options, seen *observer) (ended string, err error) {
+	limit, every, look := time.NewTimer(o.Limit), time.NewTicker(o.Every), time.NewTicker(lookEvery)
+	defer limit.Stop()
+	defer every.Stop()
+	defer look.Stop()
 	var f flow
-	said := 0
+	var do func(context.Context) error // what is to be done; what fails is tried again
+	failed, said := "", 0
 	for {
-		f.begun, f.finished, f.applied = seen.of(JobCreated, false), seen.of(JobFinished, false), seen.of(JobFinished, true)
-		var err error
-		switch f.next(o, time.Now()) {
-		case allDone:
-			return nil
-		case turnCluster:
-			err = l.put(ctx, gate.Cluster, clusterName, map[string]any{"inputs": fmt.Sprint("turn ", f.turns), "seconds": int64(o.ClusterSeconds)})
-		case makeMachine:
-			err = l.put(ctx, gate.Machine, fmt.Sprintf("m-%03d", f.machines), map[string]any{"inputs": "a", "seconds": int64(o.Seconds)})
-		}
-		if err != nil {
-			return err
-		}
-		if f.begun/20 > said {
-			said = f.begun / 20
-			l.Say(fmt.Sprintf("%d of %d operations have begun", f.begun+f.turns, o.Operations))
-		}
 		select {
-		case <-ticker.C:
+		case <-every.C:
+			if do == nil {
+				f.begun, f.finished, f.applied = seen.of(JobCreated, false), seen.of(JobFinished, false), seen.of(JobFinished, true)
+				step := f.next(o, time.Now())
+				if step == allDone {
+					return "", nil
+				}
+				do = l.making(step, f, o)
+			}
+			if do != nil {
+				if failed, err = l.attempt(ctx, do); err != nil {
+					return "", err
+				}
+				if failed == "" {
+					do = nil
+				}
+			}
+			if f.begun/20 > said {
+				said = f.begun / 20
+				l.Say(fmt.Sprintf("%d of %d operations have begun", f.begun+f.turns, o.Operations))
+			}
+		case <-look.C:
+			if err := l.lab.Lost(ctx); err != nil {
+				return "", err
+			}
+		case <-seen.lost:
+			return "the Jobs could not be watched any more", nil
+		case <-limit.C:
+			return fmt.Sprintf("the limit of %s was reached%s", o.Limit, failed), nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return "", ctx.Err()
 		}
 	}
+}
+
+// making is what a step does; nil if nothing.
+func (l *Lab) making(step turn, f flow, o Options) func(context.Context) error {
+	switch step {
+	case turnCluster:
+		return func(ctx context.Context) error {
+			return l.put(ctx, gate.Cluster, clusterName, map[string]any{"inputs": fmt.Sprint("turn ", f.turns), "seconds": int64(o.ClusterSeconds)})
+		}
+	case makeMachine:
+		return func(ctx context.Context) error {
+			return l.put(ctx, gate.Machine, fmt.Sprintf("m-%03d", f.machines), map[string]any{"inputs": "a", "seconds": int64(o.Seconds)})
+		}
+	}
+	return nil
+}
+
+// attempt does something, and returns how it failed if it may be tried again.
+func (l *Lab) attempt(ctx context.Context, do func(context.Context) error) (failed string, err error) {
+	if err = do(ctx); err == nil {
+		return "", nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if lost := l.lab.Lost(ctx); lost != nil {
+		return "", lost
+	}
+	if refused(err) {
+		return "", err
+	}
+	return "; the last request failed: " + err.Error(), nil
 }
 
 // flow is how far a flow has come.
@@ -131,13 +180,13 @@ func (l *Lab) Gap(ctx context.Context) (Measured, error) {
 	if err := l.Clear(ctx); err != nil {
 		return Measured{}, err
 	}
-	if err := l.put(ctx, gate.Machine, "slow", map[string]any{"inputs": "a", "seconds": int64(20)}); err != nil {
+	if err := l.want(ctx, gate.Machine, "slow", map[string]any{"inputs": "a", "seconds": int64(20)}); err != nil {
 		return Measured{}, err
 	}
 	if _, err := l.held(ctx, runLease(gate.Machine, "slow", l.Namespace), gate.Running); err != nil {
 		return Measured{}, err
 	}
-	if err := l.put(ctx, gate.Cluster, clusterName, map[string]any{"inputs": "before", "seconds": int64(1)}); err != nil {
+	if err := l.want(ctx, gate.Cluster, clusterName, map[string]any{"inputs": "before", "seconds": int64(1)}); err != nil {
 		return Measured{}, err
 	}
 	return l.outlive(ctx, gate.Cluster, clusterName, func(context.Context) error { return nil })
@@ -146,14 +195,14 @@ func (l *Lab) Gap(ctx context.Context) (Measured, error) {
 // Crash measures how long a lease outlives the manager that was killed between taking it and creating its Job, if the next one wants
 // another Job. The manager must run with a pause before the Job.
 func (l *Lab) Crash(ctx context.Context) (Measured, error) {
-	kills, ok := l.Provider.(provider.Signaler)
+	kills, ok := l.lab.Provider.(provider.Signaler)
 	if !ok {
 		return Measured{}, &provider.Problem{Err: fmt.Errorf("on %s nothing can kill a pod's process", l.Cluster.Provider), Hint: "labctl up --name gate --provider embedded"}
 	}
 	if err := l.Clear(ctx); err != nil {
 		return Measured{}, err
 	}
-	if err := l.put(ctx, gate.Machine, "m", map[string]any{"inputs": "before", "seconds": int64(1)}); err != nil {
+	if err := l.want(ctx, gate.Machine, "m", map[string]any{"inputs": "before", "seconds": int64(1)}); err != nil {
 		return Measured{}, err
 	}
 	return l.outlive(ctx, gate.Machine, "m", func(ctx context.Context) error {
@@ -179,7 +228,7 @@ func (l *Lab) outlive(ctx context.Context, kind gate.Kind, name string, do func(
 	if err := do(ctx); err != nil {
 		return m, err
 	}
-	if err := l.put(ctx, kind, name, map[string]any{"inputs": "after", "seconds": int64(1)}); err != nil {
+	if err := l.want(ctx, kind, name, map[string]any{"inputs": "after", "seconds": int64(1)}); err != nil {
 		return m, err
 	}
 	changed, last := time.Now(), old

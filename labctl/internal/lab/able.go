@@ -72,6 +72,9 @@ func (l *Lab) needed(m fault.Mode) []authorizationv1.ResourceAttributes {
 	switch m {
 	case fault.Rollout:
 		return []authorizationv1.ResourceAttributes{{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: own, Name: l.Deployment.Name}}
+	case fault.Upgrade:
+		return []authorizationv1.ResourceAttributes{{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: own, Name: l.Deployment.Name},
+			{Verb: "patch", Resource: "pods", Namespace: own}}
 	case fault.Evict:
 		return []authorizationv1.ResourceAttributes{{Verb: "create", Resource: "pods", Subresource: "eviction", Namespace: own}}
 	case fault.Steal:

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 // Contradictions compares trials.json, if the run's folder has one, with the trials that the events give, and returns a
 // sentence for each figure that differs.
 func (r Record) Contradictions(trials []timeline.Trial) ([]string, error) {
-	data, err := os.ReadFile(filepath.Join(r.Path, trialsFile))
+	data, err := whole.Read(filepath.Join(r.Path, trialsFile), whole.Record)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"academy.example/lab/labctl/internal/fault"
 )
@@ -19,18 +20,30 @@ func TestTidier(t *testing.T) {
 			if err := os.WriteFile(note, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.Command("/bin/sh", "-c", tidier, "sh", "1", note, "/bin/sh", "-c", `: > "$1"`, "sh", called)
-			if err := cmd.Start(); err != nil {
+			cmd := exec.Command("/bin/sh", "-c", tidier, "sh", "2", "0", note, "/bin/sh", "-c", `echo x >> "$1"; exit 1`, "sh", called)
+			alive, err := cmd.StdinPipe() // as labctl holds it
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err != nil {
 				t.Fatal(err)
+			}
+			if _, err := os.Stat(called); err == nil {
+				t.Error("called while labctl lives")
 			}
 			if !armed {
 				os.Remove(note)
 			}
+			alive.Close()
 			if err := cmd.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := os.Stat(called); (err == nil) != armed {
-				t.Errorf("called: %t, want %t", err == nil, armed)
+			want := "" // it is called as often as it is told, although it fails
+			if armed {
+				want = "x\nx\n"
+			}
+			if got, _ := os.ReadFile(called); string(got) != want {
+				t.Errorf("called %q, want %q", got, want)
 			}
 			if _, err := os.Stat(note); err == nil {
 				t.Error("the file is left")
@@ -46,7 +59,7 @@ func TestLeavesObjects(t *testing.T) {
 			t.Errorf("%s: got %t", d.Mode, !want)
 		}
 	}
-	if tidyAfter >= fault.LongestSilence {
-		t.Errorf("what a mode left is removed after %s, which is not within %s", tidyAfter, fault.LongestSilence)
+	if total := tidyTimes * tidyPause * time.Second; total > fault.LongestSilence {
+		t.Errorf("labctl is called for %s, which is not within %s", total, fault.LongestSilence)
 	}
 }

@@ -55,9 +55,11 @@ type examination struct {
 
 func (l *Lab) examinations() []examination {
 	all := []examination{{"agent", true, l.nodeAnswers}, {"api", true, l.apiReady}, {"node", true, l.nodeReady}, {"rbac", false, l.rights}, {"rbac-least", false, l.noMore},
-		{"operator", true, l.operatorReady}, {"lease", false, l.held}, {"work", false, l.works}}
-	if l.Cluster.Namespace != "" { // nodes and other users' rights are somebody else's
-		all = slices.DeleteFunc(all, func(e examination) bool { return slices.Contains([]string{"node", "rbac", "rbac-least"}, e.name) })
+		{"lanes", false, l.lanesLeft}, {"program", false, l.ownProgram}, {"operator", true, l.operatorReady}, {"lease", false, l.held}, {"work", false, l.works}}
+	if l.Cluster.Namespace != "" { // nodes, namespaces and other users' rights are somebody else's
+		all = slices.DeleteFunc(all, func(e examination) bool {
+			return slices.Contains([]string{"node", "rbac", "rbac-least", "lanes"}, e.name)
+		})
 	}
 	if _, ok := l.Provider.(provider.NodeProber); !ok {
 		all = slices.DeleteFunc(all, func(e examination) bool { return e.name == "agent" })

@@ -86,6 +86,8 @@ func (l *Lab) header(state replica.State, lanes int) report.Header {
 		Foreign: l.foreign != nil, PodStartLatencySeconds: l.Cluster.PodStartLatency.Seconds()}
 	if lanes > 1 {
 		h.Operator, h.Lease = laneNamespace("*")+"/"+l.Deployment.Name, laneNamespace("*")+"/"+state.Settings.LeaseName
+	} else {
+		h.Program = l.program(state) // lanes run the lab's own
 	}
 	if l.foreign == nil {
 		h.Election, h.Identity = report.Setting(state.Settings.Election), report.Setting(state.Settings.Identity)
@@ -101,6 +103,9 @@ func (l *Lab) prepare(ctx context.Context, options Options) (replica.State, erro
 		return state, err
 	}
 	if err := l.able(ctx, options, state.Settings.Timing); err != nil {
+		return state, err
+	}
+	if err := l.electable(ctx, options, state.Settings); err != nil {
 		return state, err
 	}
 	if state.Replicas == 0 {
@@ -142,12 +147,7 @@ type run struct {
 
 // open makes the record; nothing is watched yet.
 func (r *run) open() error {
-	var modes []string
-	for _, m := range r.options.Modes {
-		modes = append(modes, string(m))
-	}
-	folder, err := newFolder(r.options.RunsDir, r.start, RunInfo{Header: r.header, Modes: modes, Trials: r.options.Trials, Lanes: len(r.lanes),
-		Seed: r.options.Seed, StartedAt: r.start.UTC(), Labctl: r.options.Version, Lab: r.cluster.Name})
+	folder, err := newFolder(r.options.RunsDir, r.start, r.info())
 	if err != nil {
 		return err
 	}
@@ -160,6 +160,16 @@ func (r *run) open() error {
 	}
 	folder.Append(timeline.Event{Wall: r.start.UTC(), Kind: timeline.RunStarted, Note: fmt.Sprint(r.options.Modes)})
 	return nil
+}
+
+// info is what the record says of what was asked for.
+func (r *run) info() RunInfo {
+	var modes []string
+	for _, m := range r.options.Modes {
+		modes = append(modes, string(m))
+	}
+	return RunInfo{Header: r.header, Modes: modes, Trials: r.options.Trials, Lanes: len(r.lanes), Seed: r.options.Seed, StartedAt: r.start.UTC(),
+		Labctl: r.options.Version, Lab: r.cluster.Name}
 }
 
 // all does every trial, each on the next lane that is free, and leaves the replicas ready. The modes take turns, so that a machine that

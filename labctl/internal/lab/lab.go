@@ -129,7 +129,7 @@ func (l *Lab) giveBack(ctx context.Context) error {
 		return fmt.Errorf("read Lease %s/%s: %w", l.leaseNamespace(), state.Settings.LeaseName, err)
 	}
 	holder := observe.LeaseOf(lease).Holder
-	if holder == "" || slices.ContainsFunc(state.Pods, func(p corev1.Pod) bool { return observe.PodOf(&p).Holds(holder) }) {
+	if holder == "" || holdsOne(state.Pods, holder) {
 		return nil
 	}
 	l.Say(fmt.Sprintf("the Lease names %s, which is none of the pods; writing that nobody holds it", timeline.Visible(holder)))
@@ -173,28 +173,31 @@ const (
 func (l *Lab) WaitLed(ctx context.Context) error { return l.waitLed(ctx, rolloutLimit) }
 
 func (l *Lab) waitLed(ctx context.Context, limit time.Duration) error {
-	return l.wait(ctx, limit, func(ctx context.Context) (bool, string, error) {
-		state, err := l.state(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		if !state.Settled && state.Ready >= state.Replicas {
-			return false, "waiting for the old replicas to go", nil
-		}
-		if !state.Settled {
-			return false, fmt.Sprintf("waiting for ready replicas, %d of %d%s", state.Ready, state.Replicas, unready(state.Pods)), nil
-		}
-		lease, err := l.Lease(ctx, state.Settings.LeaseName)
-		if err != nil {
-			return false, "", err
-		}
-		for _, pod := range state.Pods {
-			if lease != nil && observe.PodOf(&pod).Holds(lease.Holder) {
-				return true, "", nil
-			}
-		}
-		return state.Replicas == 0, "waiting for a replica to take the Lease", nil
-	})
+	return l.wait(ctx, limit, l.led)
+}
+
+// led reports whether the wanted replicas are ready and one of them holds the Lease, or what is waited for.
+func (l *Lab) led(ctx context.Context) (done bool, what string, err error) {
+	state, err := l.state(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	if !state.Settled && state.Ready >= state.Replicas {
+		return false, "waiting for the old replicas to go", nil
+	}
+	if !state.Settled {
+		return false, fmt.Sprintf("waiting for ready replicas, %d of %d%s", state.Ready, state.Replicas, unready(state.Pods)), nil
+	}
+	lease, err := l.Lease(ctx, state.Settings.LeaseName)
+	if err != nil {
+		return false, "", err
+	}
+	return state.Replicas == 0 || lease != nil && holdsOne(state.Pods, lease.Holder), "waiting for a replica to take the Lease", nil
+}
+
+// holdsOne reports whether the identity in a Lease is that of one of the pods.
+func holdsOne(pods []corev1.Pod, holder string) bool {
+	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return observe.PodOf(&p).Holds(holder) })
 }
 
 // Lease reads the operator's Lease; nil if it does not exist yet.

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"academy.example/lab/labctl/internal/fault"
@@ -17,6 +15,7 @@ import (
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
 )
 
 // labelLane marks the namespaces of lanes, so that what a killed run left is found.
@@ -36,6 +35,10 @@ func (r *run) makeLanes(ctx context.Context, l *Lab, state replica.State) (remov
 	if l.Cluster.Namespace != "" {
 		return func() {}, &provider.Problem{Err: errors.New("lanes are namespaces of their own, and on an existing cluster the lab keeps to its one"), Hint: "labctl failover --trials 10"}
 	}
+	disarm, err := l.outlive("lanes")
+	if err != nil {
+		return func() {}, err
+	}
 	l.Say(fmt.Sprintf("making %d lanes, each with %d replicas and a Lease of its own", r.options.Lanes, state.Replicas))
 	var making sync.WaitGroup
 	lanes, errs := make([]*lane, r.options.Lanes), make([]error, r.options.Lanes)
@@ -44,14 +47,7 @@ func (r *run) makeLanes(ctx context.Context, l *Lab, state replica.State) (remov
 	}
 	making.Wait()
 	r.lanes = lanes
-	remove = func() {
-		removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
-		defer cancel()
-		if err := l.removeLanes(removing); err != nil {
-			l.Say("the lanes were not removed: " + err.Error() + " (labctl down removes them with the lab)")
-		}
-	}
-	return remove, errors.Join(errs...)
+	return func() { defer disarm(); l.endLanes(ctx) }, errors.Join(errs...)
 }
 
 // newLane is a lane on a lab's operator.
@@ -88,9 +84,18 @@ func (l *Lab) hears() hears {
 
 // makeLane applies the operator's manifests in a namespace of the lane's own and waits for a leader.
 func (r *run) makeLane(ctx context.Context, l *Lab, number int, state replica.State) (*lane, error) {
-	own, err := l.applyLane(ctx, number, r.options.Manifests, replica.Wanted{Image: l.Cluster.OperatorImage, Replicas: state.Replicas, Args: state.Args})
+	replicas := state.Replicas
+	if state.Settings.Election == api.ElectionCoordinated {
+		replicas = min(1, replicas) // the others later, or their candidates would be made in one second: see tied
+	}
+	own, err := l.applyLane(ctx, number, r.options.Manifests, replica.Wanted{Image: l.Cluster.OperatorImage, Replicas: replicas, Args: state.Args})
 	if err == nil {
 		err = own.WaitLed(ctx)
+	}
+	if err == nil && replicas < state.Replicas {
+		if err = own.Deployment.Scale(ctx, state.Replicas); err == nil {
+			err = own.WaitLed(ctx)
+		}
 	}
 	if err == nil {
 		state, err = own.state(ctx)
@@ -114,39 +119,4 @@ func (l *Lab) applyLane(ctx context.Context, number int, files fs.FS, want repli
 		err = replica.Apply(ctx, l.config, files, want)
 	}
 	return &own, err
-}
-
-// removeLimit bounds the removal of lanes: each pod may take its grace, and usually takes a second.
-const removeLimit = 45 * time.Second
-
-// removeLanes removes every lane's namespace and waits until they are gone.
-func (l *Lab) removeLanes(ctx context.Context) error {
-	namespaces := l.Client.CoreV1().Namespaces()
-	for said := false; ; {
-		list, err := namespaces.List(ctx, metav1.ListOptions{LabelSelector: labelLane})
-		if apierrors.IsForbidden(err) {
-			return nil // who may not look at namespaces has made none
-		}
-		if err != nil {
-			return fmt.Errorf("list the lanes: %w", err)
-		}
-		if len(list.Items) == 0 {
-			return nil
-		}
-		if !said {
-			said = true
-			l.Say(fmt.Sprintf("removing %d lanes", len(list.Items)))
-		}
-		for _, n := range list.Items {
-			if n.DeletionTimestamp != nil {
-				continue
-			}
-			if err := namespaces.Delete(ctx, n.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-				return fmt.Errorf("remove lane %s: %w", n.Name, err)
-			}
-		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-	}
 }

@@ -9,16 +9,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/mutant"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
 )
 
 // Subject is an operator, and how often it is tried in one way.
@@ -35,8 +35,10 @@ type Subject struct {
 // Tried is what came of a subject.
 type Tried struct {
 	Subject Subject
-	Trials  int // done, and not void
+	Trials  int // done, and not void, and judged by what the subject is known by
 	Void    int // done, and void
+	Unseen  int // done, and not judged by it; Missed says of the last what was missing
+	Missed  string
 	// Caught is the alarm that was looked for, nil if it did not come; Alarms are all.
 	Caught  *mutant.Alarm
 	Alarms  []mutant.Alarm
@@ -57,7 +59,7 @@ type MutantOptions struct {
 }
 
 // Mutants tries each subject in a namespace of its own, several side by side, and removes the namespaces. What goes wrong with
-// one is its own matter; the error is of what ends all.
+// one is its own matter; the error is of what ends all, and what was tried until then is returned beside it.
 func (l *Lab) Mutants(ctx context.Context, o MutantOptions) ([]Tried, error) {
 	release, err := alone(l.Cluster, "trying mutants on this lab")
 	if err != nil {
@@ -76,15 +78,23 @@ func (l *Lab) Mutants(ctx context.Context, o MutantOptions) ([]Tried, error) {
 	if err == nil {
 		err = l.removeLanes(ctx)
 	}
+	var disarm func()
+	if err == nil {
+		disarm, err = l.outlive("lanes")
+	}
 	if err != nil {
 		return nil, err
 	}
+	defer disarm()
 	queue := make(chan int, len(o.Subjects))
 	for i := range o.Subjects {
 		queue <- i
 	}
 	close(queue)
 	tried := make([]Tried, len(o.Subjects))
+	for i, s := range o.Subjects {
+		tried[i] = Tried{Subject: s, Err: errors.New("it was interrupted before its turn")}
+	}
 	var working sync.WaitGroup
 	var telling sync.Mutex
 	for range min(o.Lanes, len(o.Subjects)) {
@@ -103,11 +113,7 @@ func (l *Lab) Mutants(ctx context.Context, o MutantOptions) ([]Tried, error) {
 		})
 	}
 	working.Wait()
-	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
-	defer cancel()
-	if err := l.removeLanes(removing); err != nil {
-		l.Say("the namespaces were not removed: " + err.Error() + " (labctl down removes them with the lab)")
-	}
+	l.endLanes(ctx)
 	return tried, ctx.Err()
 }
 
@@ -115,7 +121,7 @@ func (l *Lab) Mutants(ctx context.Context, o MutantOptions) ([]Tried, error) {
 func (l *Lab) try(ctx context.Context, o MutantOptions, base replica.State, number int) Tried {
 	s := o.Subjects[number-1]
 	begun, out := time.Now(), Tried{Subject: s}
-	l.Say(fmt.Sprintf("trying %s: %s", s.Name, s.Mode))
+	l.Say(s.says())
 	state := s.settings(base)
 	want := replica.Wanted{Image: cmp.Or(s.Image, l.Cluster.OperatorImage), Replicas: s.Replicas, Args: append(slices.Clone(state.Args), s.Flags...)}
 	if s.Program != "" {
@@ -123,32 +129,84 @@ func (l *Lab) try(ctx context.Context, o MutantOptions, base replica.State, numb
 	}
 	own, err := l.applyLane(ctx, number, o.Manifests, want)
 	defer l.dropLane(ctx, number)
+	var stuck *mutant.Begin
 	if err == nil {
-		err = own.waitLed(ctx, mutant.StartLimit)
+		stuck, err = own.begin(ctx, mutant.StartLimit)
 	}
 	switch {
-	case errors.Is(err, errGaveUp): // the replicas are not what they should be; a right operator's are
-		out.Trials = 1
-		out.alarm([]mutant.Alarm{mutant.NotStarted(err.Error())})
 	case err != nil:
 		out.Err = err
+	case stuck != nil:
+		out.unstarted(*stuck)
 	case s.Mode == mutant.Start:
 		out.Trials = 1
 	default:
 		own.Say = func(string) {}
 		out.Err = own.attempt(ctx, o, &out, state, number)
 	}
+	if out.Err != nil && ctx.Err() != nil {
+		out.Err = errors.New("it was interrupted")
+	}
 	out.Seconds = time.Since(begun).Seconds()
 	return out
 }
 
-// alarm takes the alarms of a trial, and reports whether the one that is looked for is among them.
-func (t *Tried) alarm(alarms []mutant.Alarm) bool {
-	t.Alarms = append(t.Alarms, alarms...)
-	if a, caught := t.Subject.Caught(alarms); caught && t.Subject.Wrong {
+// says tells what is tried, and why.
+func (s Subject) says() string {
+	if s.Wrong {
+		return fmt.Sprintf("trying %s (%s): %s", s.Name, s.Fault, s.Mode)
+	}
+	return fmt.Sprintf("trying %s: %s, %d times", s.Name, s.Mode, s.Trials)
+}
+
+// unstarted takes that the replicas did not become ready, with a leader. A right operator's do, and a mutant's do unless that is its fault.
+func (t *Tried) unstarted(b mutant.Begin) {
+	a, own := t.Subject.NotStarted(b)
+	if t.Subject.Wrong && !own {
+		t.Err = errors.New("its replicas did not start, and not as its fault would have it: " + a.Reason)
+		return
+	}
+	t.take(mutant.Look{Alarms: []mutant.Alarm{a}}, false)
+}
+
+// take takes what a trial told, and reports whether the alarm that is looked for is among it.
+func (t *Tried) take(look mutant.Look, void bool) bool {
+	t.Alarms = append(t.Alarms, look.Alarms...)
+	a, caught := t.Subject.Caught(look.Alarms)
+	missed, unseen := look.Missed(t.Subject.Rules())
+	switch {
+	case caught && t.Subject.Wrong:
+		t.Trials++
 		t.Caught = &a
+	case void:
+		t.Void++
+	case unseen && !caught: // a rule that could not be judged has not passed
+		t.Unseen++
+		t.Missed = missed.Name + ": " + missed.Reason
+	default:
+		t.Trials++
 	}
 	return t.Caught != nil
+}
+
+// most is how many trials are done at most: those that do not count are done again.
+func (s Subject) most() int { return 2*s.Trials + spareTrials }
+
+// spareTrials is how many more trials than twice what is asked for are done where some do not count.
+const spareTrials = 2
+
+// runs names what runs in the place of the lab's own operator as it is; "" if that runs.
+func (s Subject) runs() string {
+	switch {
+	case s.Image != "":
+		return s.Image
+	case s.Program != "":
+		return strings.Join(append([]string{filepath.Base(s.Program)}, s.Flags...), " ")
+	case len(s.Flags) > 0:
+		return strings.Join(append([]string{api.Program}, s.Flags...), " ")
+	default:
+		return ""
+	}
 }
 
 // settings are those of a right operator, which the subject claims to be: the defaults with its timing.
@@ -175,6 +233,7 @@ func (l *Lab) attempt(ctx context.Context, o MutantOptions, out *Tried, state re
 	r := &run{cluster: l.Cluster, start: time.Now(), options: Options{Modes: []fault.Mode{s.Mode}, Trials: s.Trials, Seed: o.Seed + uint64(number),
 		RunsDir: filepath.Join(o.Dir, strconv.Itoa(number)+"-"+s.Name), Version: o.Version}}
 	r.header = l.header(state, 1)
+	r.header.Program = s.runs()
 	watched := r.newLane(l, number, state)
 	r.lanes = []*lane{watched}
 	if err := r.open(); err != nil {
@@ -183,75 +242,79 @@ func (l *Lab) attempt(ctx context.Context, o MutantOptions, out *Tried, state re
 	out.Run = r.folder.Path
 	watching, stop := context.WithCancel(ctx)
 	wait, err := watched.observer.Start(watching)
-	for n := 0; err == nil && out.Trials < s.Trials && n < 2*s.Trials+spareTrials; n++ { // void ones are done again
-		var alarms []mutant.Alarm
+	for n := 0; err == nil && out.Trials < s.Trials && n < s.most(); n++ {
+		var look mutant.Look
 		var void bool
-		if alarms, void, err = watched.once(ctx, s); err != nil {
-			break
-		}
-		if void {
-			out.Void++
-		} else {
-			out.Trials++
-		}
-		if out.alarm(alarms) {
+		if look, void, err = watched.once(ctx, s); err == nil && out.take(look, void) {
 			break
 		}
 	}
 	stop()
 	wait() // nothing is recorded any more
-	r.folder.Append(timeline.Event{Seconds: time.Since(r.start).Seconds(), Wall: time.Now().UTC(), Kind: timeline.RunEnded})
-	return errors.Join(err, r.folder.finish(r.result(err)), r.folder.close())
+	return errors.Join(err, r.close(*out, err))
 }
 
-// spareTrials is how many more trials than twice what is asked for are done where some are void.
-const spareTrials = 2
+// close ends the record of a subject's trials, and says in it why there are not as many as could have been.
+func (r *run) close(t Tried, err error) error {
+	why := err
+	switch {
+	case err != nil:
+	case t.Caught != nil:
+		why = fmt.Errorf("it was to be caught, and was: %s failed in trial %d", t.Caught.Name, r.begun)
+	case t.Subject.Mode == mutant.Untouched:
+		why = errors.New("nothing was done to its Lease, which was only watched")
+	}
+	var again error
+	if r.begun > r.options.Trials { // some did not count and were done again
+		r.options.Trials = r.begun
+		again = r.folder.write("run.json", r.info())
+	}
+	result := r.result(why)
+	r.folder.Append(timeline.Event{Seconds: time.Since(r.start).Seconds(), Wall: time.Now().UTC(), Kind: timeline.RunEnded, Note: result.Cut})
+	return errors.Join(again, r.folder.finish(result), r.folder.close())
+}
 
-// once does one trial and returns its alarms; void is whether something else than the fault disturbed it.
-func (l *lane) once(ctx context.Context, s Subject) (alarms []mutant.Alarm, void bool, err error) {
+// once does one trial and returns what it told; void is whether something else than the fault disturbed it.
+func (l *lane) once(ctx context.Context, s Subject) (look mutant.Look, void bool, err error) {
 	if s.Mode == mutant.Untouched {
-		alarms, err = l.untouched(ctx)
-		return alarms, false, err
+		look, err = l.untouched(ctx)
+		return look, false, err
 	}
 	n := l.run.begun + 1
 	if err := l.trial(ctx, s.Mode); err != nil {
-		return nil, false, err
+		return look, false, err
 	}
-	events := l.view.all()
 	t := l.view.measure(n)
-	alarms = mutant.Alarms(events, t, l.run.header.Input(s.Mode, t.Standbys))
-	return alarms, t.Void != "" && len(alarms) == 0, nil
+	look = mutant.Judge(l.view.all(), n, t, l.run.header.Input(s.Mode, t.Standbys))
+	return look, t.Void != "" && len(look.Alarms) == 0, nil
 }
 
-// untouched looks at a Lease to which nothing is done.
-func (l *lane) untouched(ctx context.Context) ([]mutant.Alarm, error) {
-	from := l.observer.Now()
-	end := time.NewTimer(mutant.Watch)
+// untouched looks at a Lease to which nothing is done. After a move it looks on for as long as it takes to hear of an API server that
+// stood still.
+func (l *lane) untouched(ctx context.Context) (mutant.Look, error) {
+	from, quiet := l.observer.Now(), l.settings.Timing.RenewDeadline+l.settings.Timing.RetryPeriod
+	end, moved := time.NewTimer(mutant.Watch), false
 	defer end.Stop()
 	for {
 		next := l.view.next()
 		events := l.view.all()
 		first := slices.IndexFunc(events, func(e timeline.Event) bool { return e.Seconds >= from })
-		if alarms := mutant.Moved(events[max(0, first):]); len(alarms) > 0 {
-			return alarms, nil
+		if first < 0 {
+			first = len(events)
+		}
+		look := mutant.Moved(events[first:], l.observer.Now(), quiet)
+		if len(look.Alarms) > 0 && !moved {
+			moved = true
+			end.Reset(lagAfter)
 		}
 		select {
 		case <-next:
 		case <-end.C:
-			return nil, nil
+			return look, nil
 		case err := <-l.observer.Failed():
-			return nil, err
+			return look, err
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return look, ctx.Err()
 		}
-	}
-}
-
-// dropLane asks for the end of a lane and does not wait for it.
-func (l *Lab) dropLane(ctx context.Context, number int) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestLimit)
-	defer cancel()
-	if err := l.Client.CoreV1().Namespaces().Delete(ctx, laneNamespace(strconv.Itoa(number)), metav1.DeleteOptions{}); err != nil {
-		l.Say(fmt.Sprintf("remove lane %d: %v", number, err))
 	}
 }

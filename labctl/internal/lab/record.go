@@ -13,6 +13,7 @@ import (
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 // Record is a finished run as its folder tells it: what was asked for, and every event.
@@ -106,7 +107,7 @@ func ReadInfo(path string) (RunInfo, error) {
 // EachEvent hands on the events of a run's folder one by one.
 func EachEvent(path string, on func(timeline.Event)) error {
 	file := filepath.Join(path, "timeline.jsonl")
-	in, err := os.Open(file)
+	in, err := whole.Open(file)
 	if err != nil {
 		return unread(path, err)
 	}
@@ -132,7 +133,7 @@ func unread(path string, err error) error {
 
 func (r *Record) readInfo() error {
 	file := filepath.Join(r.Path, "run.json")
-	data, err := os.ReadFile(file)
+	data, err := whole.Read(file, whole.Small)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 // Folder is where one run is recorded: run.json, timeline.jsonl, trials.json, report.md.
@@ -115,19 +116,13 @@ func (f *Folder) finish(r report.Failover) error {
 	return errors.Join(report.Markdown(out, r), out.Close(), f.Err())
 }
 
-// write replaces a JSON file by rename.
+// write replaces a JSON file.
 func (f *Folder) write(name string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	path := filepath.Join(f.Path, name)
-	err = os.WriteFile(path+".new", append(data, '\n'), 0o600)
-	if err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	if err != nil {
-		os.Remove(path + ".new")
+	if err := whole.Write(filepath.Join(f.Path, name), append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil

@@ -42,6 +42,15 @@ func (l *Lab) Set(ctx context.Context, change replica.Change) (replica.Changed, 
 
 // set is Set for a caller that is alone already.
 func (l *Lab) set(ctx context.Context, change replica.Change) (replica.Changed, error) {
+	if change.Election != nil && *change.Election == api.ElectionCoordinated {
+		state, err := l.state(ctx)
+		if err == nil {
+			err = l.coordinates(ctx, state.Settings, change.On(state.Settings))
+		}
+		if err != nil {
+			return replica.Changed{}, err
+		}
+	}
 	done, err := l.Deployment.Set(ctx, change)
 	if err != nil || len(done.Differences) == 0 {
 		return done, err

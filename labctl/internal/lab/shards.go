@@ -141,7 +141,7 @@ func (l *Lab) jobTrials(ctx context.Context, o PairOptions) ([]pairs.Trial, erro
 		}
 		all = append(all, trials...)
 	}
-	return whole(all, o.Pairs)
+	return complete(all, o.Pairs)
 }
 
 // readTrials reads the lines of one pod.
@@ -158,8 +158,8 @@ func readTrials(log io.Reader) (trials []pairs.Trial, err error) {
 	}
 }
 
-// whole returns the trials in the order of their pairs; an error if one is missing or there twice.
-func whole(trials []pairs.Trial, want int) ([]pairs.Trial, error) {
+// complete returns the trials in the order of their pairs; an error if one is missing or there twice.
+func complete(trials []pairs.Trial, want int) ([]pairs.Trial, error) {
 	slices.SortFunc(trials, func(a, b pairs.Trial) int { return cmp.Compare(a.Pair, b.Pair) })
 	for i, t := range trials {
 		if t.Pair != i+1 {

@@ -18,7 +18,7 @@ func TestShards_EachPairIsToldOnce(t *testing.T) {
 		return trials
 	}
 	second, first := read(`{"pair":3,"gapSeconds":17.5}`+"\n"), read(`{"pair":1,"failed":"no"}`+"\n"+`{"pair":2,"gapSeconds":16}`+"\n")
-	all, err := whole(append(second, first...), 3)
+	all, err := complete(append(second, first...), 3)
 	if err != nil || all[0].Failed != "no" || all[1].GapSeconds != 16 || all[2].GapSeconds != 17.5 {
 		t.Errorf("got %+v, %v", all, err)
 	}
@@ -30,7 +30,7 @@ func TestShards_EachPairIsToldOnce(t *testing.T) {
 		"one missing":            {append(read(`{"pair":1}`), second...), "pair 3 comes where 2 should"},
 		"one twice":              {append(read(`{"pair":1}`), first...), "pair 1 comes where 2 should"},
 	} {
-		if _, err := whole(c.trials, 3); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := complete(c.trials, 3); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 	}

@@ -35,6 +35,10 @@ type Status struct {
 	Pods            []timeline.Pod `json:"pods"`
 	// HolderGone is whether the recorded holder is none of the pods: nobody leads, until the record expires.
 	HolderGone bool `json:"holderGone"`
+	// Program is what the Deployment runs in the place of the lab's own operator; empty if it runs that.
+	Program string `json:"program"`
+	// Lanes are the namespaces of replicas that another labctl measures at this moment.
+	Lanes []string `json:"lanes"`
 }
 
 // Next is the command that makes sense next.
@@ -62,6 +66,12 @@ func (l *Lab) Status(ctx context.Context) (Status, error) {
 	s := Status{Schema: "lab/v1", Kind: "Status", Name: l.Cluster.Name, Provider: l.Cluster.Provider, Server: l.Cluster.Server,
 		Kubernetes: l.Cluster.Kubernetes, Kubeconfig: l.Cluster.Kubeconfig, Namespace: l.Deployment.Namespace,
 		Settings: state.Settings, Replicas: state.Replicas, Ready: state.Ready, Settled: state.Settled, Lease: lease, Pods: podsOf(state.Pods)}
+	s.Program, s.Lanes = l.program(state), []string{}
+	lanes, err := l.lanes(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	s.Lanes = append(s.Lanes, staying(lanes)...)
 	if lease != nil && !lease.RenewTime.IsZero() {
 		age := time.Since(lease.RenewTime).Seconds()
 		s.RenewAgeSeconds = &age

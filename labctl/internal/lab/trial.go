@@ -1,10 +1,12 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"academy.example/lab/labctl/internal/fault"
@@ -74,8 +76,9 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 		return err
 	}
 	n := l.run.next()
+	l.aim(d, len(s.standbys))
 	issued := l.issue(d, s, phase)
-	limit := l.limit(mode, len(s.standbys))
+	limit := l.limit(mode, len(s.standbys)) + time.Duration(l.replicas)*l.target.Version.Pace
 	l.say(fmt.Sprintf("trial %d: %s; waiting for a successor (at most %s)", n, mode, limit.Round(time.Second)))
 	l.observer.SetTrial(n)
 	l.observer.Emit(timeline.Event{Kind: timeline.FaultIssued, Fault: &issued})
@@ -94,6 +97,7 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 		err = nil // somebody was quicker; the trial says that nothing was accepted
 	case err == nil:
 		l.observer.Emit(timeline.Event{Kind: timeline.FaultAccepted})
+		l.settings.BinaryVersion = cmp.Or(issued.To, l.settings.BinaryVersion)
 		stop := l.endOutage(ctx, d, pod)
 		err = l.watch(ctx, n, limit, d, s)
 		stop()
@@ -103,6 +107,13 @@ func (l *lane) trial(ctx context.Context, mode fault.Mode) error {
 	return errors.Join(err, l.run.done(n, l.view.measure(n))) // after its end, so that the record gives the same
 }
 
+// aim names the version that an upgrade leads to, and its pace.
+func (l *lane) aim(d fault.Description, standbys int) {
+	if d.Mode == fault.Upgrade {
+		l.target.Version = replica.Version{To: api.NextVersion(l.settings.BinaryVersion), Pace: gap.Pace(l.run.header.Input(d.Mode, standbys))}
+	}
+}
+
 // issue is what the record says of a fault that is about to be done.
 func (l *lane) issue(d fault.Description, s scene, phase time.Duration) timeline.Fault {
 	issued := timeline.Fault{Mode: string(d.Mode), Pod: s.holder.Name, UID: s.holder.UID, PhaseSeconds: phase.Seconds(),
@@ -110,6 +121,9 @@ func (l *lane) issue(d fault.Description, s scene, phase time.Duration) timeline
 			LeaseNamespace: l.target.LeaseNamespace, Lease: l.target.Lease}),
 		Standbys: []string{}, StandbyUIDs: []string{}, RetryPeriodSeconds: l.settings.Timing.RetryPeriod.Seconds(),
 		SharedClock: l.lab.Cluster.SharedClock, Foreign: l.lab.foreign != nil, Silences: d.Silences, Kind: timeline.FaultKind(d.Kind)}
+	if d.Mode == fault.Upgrade {
+		issued.From, issued.To = l.settings.BinaryVersion, l.target.Version.To
+	}
 	if d.Kind == fault.OfRecord {
 		issued.Thief = fault.Thief
 	}
@@ -193,7 +207,15 @@ func (l *lane) settle(ctx context.Context) (scene, error) {
 		}
 		s, missing := l.ready()
 		if missing == "" {
-			return s, nil
+			standby, tied, err := l.tied(ctx, s)
+			if err != nil || !tied || replaced[s.holder.UID] {
+				return s, err
+			}
+			missing = fmt.Sprintf("for an order of the candidates: replacing %s, which was made in the same second as %s", s.holder.Name, standby.Name)
+			if err := l.target.Delete(ctx, fault.Pod{Name: s.holder.Name, UID: s.holder.UID}, false); err != nil && !errors.Is(err, fault.ErrGone) {
+				return scene{}, err
+			}
+			replaced[s.holder.UID] = true
 		}
 		if missing == fencedWait {
 			if err := l.unfence(ctx); err != nil {
@@ -213,7 +235,7 @@ func (l *lane) settle(ctx context.Context) (scene, error) {
 		case err := <-l.observer.Failed():
 			return scene{}, err
 		case <-deadline.C:
-			return scene{}, &provider.Problem{Err: fmt.Errorf("the lab did not settle within %s: waiting %s", limit, missing), Hint: "labctl doctor"}
+			return scene{}, &provider.Problem{Err: fmt.Errorf("the lab did not settle within %s: waiting %s", limit, missing), Hint: l.askOf(missing)}
 		case <-ctx.Done():
 			return scene{}, ctx.Err()
 		}
@@ -237,4 +259,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// askOf is the command that tells most of what a lab waits for: the log of the replica that is named, if one is.
+func (l *lane) askOf(missing string) string {
+	for _, pod := range l.view.living() {
+		if strings.Contains(missing, " "+pod.Name+" ") {
+			return fmt.Sprintf("kubectl -n %s logs %s", l.lab.Deployment.Namespace, pod.Name)
+		}
+	}
+	return "labctl doctor"
 }

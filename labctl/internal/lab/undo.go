@@ -118,12 +118,24 @@ func (l *lane) unfence(ctx context.Context) error {
 // tidyLimit bounds the search for what an earlier labctl left: a server that does not answer is another one's matter.
 const tidyLimit = 3 * time.Second
 
-// Tidy removes what modes of a labctl that was killed left on the cluster, and returns a sentence about it; "" if there was
+// left says in words what a labctl that was killed left on the cluster: what its modes made, and lanes. remove asks for the end of the lanes
+// and does not wait for it.
+func (l *Lab) left(ctx context.Context) (left []string, remove func(context.Context) error) {
+	left, undo := l.Deployment.Left(ctx)
+	lanes, _ := l.lanes(ctx) // a server that does not answer is another one's matter
+	names := staying(lanes)
+	for _, name := range names {
+		left = append(left, "the namespace "+name)
+	}
+	return left, func(ctx context.Context) error { return errors.Join(undo(ctx), l.dropNamespaces(ctx, names...)) }
+}
+
+// Tidy removes what a labctl that was killed left on the cluster, and returns a sentence about it; "" if there was
 // nothing. While another labctl is at work nothing was left.
 func (l *Lab) Tidy(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, tidyLimit)
 	defer cancel()
-	left, _ := l.Deployment.Left(ctx)
+	left, _ := l.left(ctx)
 	if len(left) == 0 {
 		return ""
 	}
@@ -132,7 +144,7 @@ func (l *Lab) Tidy(ctx context.Context) string {
 		return ""
 	}
 	defer release()
-	left, remove := l.Deployment.Left(ctx) // it may have been at work still
+	left, remove := l.left(ctx) // it may have been at work still
 	if len(left) == 0 {
 		return ""
 	}

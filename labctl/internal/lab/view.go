@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -49,6 +50,9 @@ func newView(h hears) *view {
 func (v *view) on(e timeline.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if e.Kind == timeline.FaultIssued {
+		v.forget()
+	}
 	v.events = append(v.events, e)
 	switch e.Kind {
 	case timeline.LeaseSeen:
@@ -66,6 +70,9 @@ func (v *view) on(e timeline.Event) {
 			v.ready[e.Pod.UID] = e.Seconds
 		}
 	case timeline.PodGone:
+		for _, of := range []map[string]float64{v.ready, v.refused} {
+			delete(of, e.Pod.UID)
+		}
 		delete(v.pods, e.Pod.UID)
 		delete(v.polls, e.Pod.UID)
 	case timeline.LogLine:
@@ -94,6 +101,17 @@ func (v *view) on(e timeline.Event) {
 	}
 	close(v.changed)
 	v.changed = make(chan struct{})
+}
+
+// forget drops what the trials before this one were measured from; see timeline.Cut. A run of hours must not keep all of it in memory:
+// the record has it.
+func (v *view) forget() {
+	for i := len(v.events) - 1; i >= 0; i-- {
+		if v.events[i].Kind == timeline.TrialEnded {
+			v.events = slices.Clone(v.events[i+1:]) // who reads the old slice keeps it
+			return
+		}
+	}
 }
 
 // fencedAfter is how long writes must have been refused without one that was not.
@@ -141,7 +159,7 @@ func (v *view) measure(trial int) timeline.Trial {
 	return timeline.Measure(timeline.Cut(v.all(), trial), trial)
 }
 
-// all returns the events so far. They are only appended to, so the slice that is read here stays as it is.
+// all returns the events since the trial before this one. They are only appended to, so the slice that is read here stays as it is.
 func (v *view) all() []timeline.Event {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -246,4 +264,11 @@ func (v *view) restarted(replicas int) (timeline.Pod, bool) {
 		}
 	}
 	return found, found.UID != "" && len(v.pods) == replicas
+}
+
+// living returns the pods that are there.
+func (v *view) living() []timeline.Pod {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Collect(maps.Values(v.pods))
 }

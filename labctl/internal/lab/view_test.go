@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -99,6 +100,33 @@ func TestView_MeasureSeesATrialUnderWayAndAfterItsEnd(t *testing.T) {
 	}
 	if got := v.measure(2); got.Void != "no fault was issued" {
 		t.Errorf("a trial that did not begin: got %q", got.Void)
+	}
+}
+
+// A run of hours keeps in memory what the trial under way is measured from, and not the trials before it.
+func TestView_ForgetsTheTrialsBefore(t *testing.T) {
+	v := newView(byLogs)
+	var all []timeline.Event
+	longest := 0
+	for n := range 50 {
+		at := 60 * float64(n)
+		events := []timeline.Event{{Kind: timeline.LeaseSeen, Lease: &timeline.Lease{Holder: "pod-a", LeaseDurationSeconds: 15, Transitions: n}},
+			{Kind: timeline.FaultIssued, Trial: n + 1, Fault: &timeline.Fault{Mode: "graceful", Pod: "pod-a", UID: "pod-a"}},
+			{Kind: timeline.LeaseSeen, Lease: &timeline.Lease{Holder: "pod-b", LeaseDurationSeconds: 15, Transitions: n + 1}},
+			{Kind: timeline.TrialEnded, Trial: n + 1}}
+		for i := range events {
+			events[i].Seconds = at + float64(i)
+			v.on(events[i])
+			all = append(all, events[i])
+			longest = max(longest, len(v.all()))
+		}
+		want := timeline.Measure(timeline.Cut(all, n+1), n+1)
+		if got := v.measure(n + 1); !reflect.DeepEqual(got, want) || *got.TransitionsAfter != n+1 {
+			t.Fatalf("trial %d: got %+v, want %+v", n+1, got, want)
+		}
+	}
+	if longest > 8 {
+		t.Errorf("%d events were kept at a time, of 4 a trial", longest)
 	}
 }
 

@@ -29,7 +29,7 @@ type Mutant struct {
 	Name string
 	// Report is where the fault was told in public, and Fault what it is, in one clause.
 	Report, Fault string
-	// Mode exposes it, and Alarm is the check that notices.
+	// Mode exposes it, and Alarm is the check that notices; or several, any of which does, joined by ", ".
 	Mode  fault.Mode
 	Alarm string
 	// Flags are arguments beside the defaults. Patched is whether they are academy-mutants' own; else it is the operator itself.
@@ -40,6 +40,12 @@ type Mutant struct {
 	Replicas int
 	// Expect is the symptom of one trial, in words.
 	Expect string
+	// Needs is how many trials show it with at least 95 % probability.
+	Needs int
+	// Begins is how far its replicas come where the start exposes it; nil elsewhere.
+	Begins *Begin
+	// For are the mutants that a reference is tried in place of; none of a mutant.
+	For []Mutant
 }
 
 // Reference is the name of the operator as it is shipped, which raises no alarm.
@@ -54,12 +60,24 @@ func All() []Mutant {
 // patched is a mutant of academy-mutants at 5/3/1 with two replicas.
 func patched(name, report, what string, mode fault.Mode, alarm, expect string) Mutant {
 	return Mutant{Name: name, Report: report, Fault: what, Mode: mode, Alarm: alarm, Expect: expect,
-		Flags: []string{"--" + api.FlagMutant + "=" + name}, Patched: true, Timing: api.Fast(), Replicas: 2}
+		Flags: []string{"--" + api.FlagMutant + "=" + name}, Patched: true, Timing: api.Fast(), Replicas: 2, Needs: 1}
 }
 
 // switched is the operator with one of its own switches set.
 func switched(name, report, what string, mode fault.Mode, alarm, expect string, flags ...string) Mutant {
-	return Mutant{Name: name, Report: report, Fault: what, Mode: mode, Alarm: alarm, Expect: expect, Flags: flags, Timing: api.Fast(), Replicas: 2}
+	return Mutant{Name: name, Report: report, Fault: what, Mode: mode, Alarm: alarm, Expect: expect, Flags: flags, Timing: api.Fast(), Replicas: 2, Needs: 1}
+}
+
+// needs is the mutant with another number of trials that show it.
+func (m Mutant) needs(trials int) Mutant {
+	m.Needs = trials
+	return m
+}
+
+// begins is the mutant with how far its replicas come.
+func (m Mutant) begins(b Begin) Mutant {
+	m.Begins = &b
+	return m
 }
 
 // ofTheEnd are wrong when they are asked to stop.
@@ -74,7 +92,7 @@ func ofTheEnd() []Mutant {
 		patched(api.MutantLivesOn, "kubernetes-sigs/controller-runtime#1132", "the process and its work go on after the release", fault.Graceful, alarmOverlap,
 			"two leaders until SIGKILL ends the pod's grace of 30 s"),
 		patched(api.MutantStandbyWorks, "kubernetes-sigs/controller-runtime#2719", "a standby that is asked to stop begins the leader's work", fault.Rollout, alarmUnheld,
-			"a replica that never held the Lease works, in about every second rollout: the others end the holder first"),
+			"a replica that never held the Lease works, in about every second rollout: the others end the holder first").needs(5),
 	}
 }
 
@@ -95,7 +113,7 @@ func ofSilence() []Mutant {
 		patched(api.MutantStopSkipped, "operator-framework/java-operator-sdk#2056", "after a failed renewal the work is never told to stop", fault.CutRefuse, alarmOverlap,
 			"two leaders as long as one looks"),
 		oneShot,
-		patched(api.MutantForLife, "operator-framework/operator-sdk#1305", "the Lease ends with its holder's pod, and not with its renewals", fault.Freeze, alarmAny,
+		patched(api.MutantForLife, "operator-framework/operator-sdk#1305", "the Lease ends with its holder's pod, and not with its renewals", fault.Freeze, alarmClass+", "+alarmNobody,
 			"no standby takes over: the frozen pod keeps the Lease"),
 		patched(api.MutantPanicsOnRefusal, "kubernetes/kubernetes#87800", "an update that is refused is followed by a nil pointer", fault.Deny, alarmPanic,
 			"the holder's process ends with exit code 2"),
@@ -108,13 +126,13 @@ func ofNothing() []Mutant {
 		patched(api.MutantWallClock, "milvus-io/talon#165", "expiry is counted from renewTime by the reader's clock, which is 20 s ahead", Untouched, alarmMoved,
 			"a healthy holder loses the Lease"),
 		patched(api.MutantFractional, "ome-projects/ome#913", "a LeaseDuration of 1.5 s, of which the Lease keeps 1 s", Untouched, alarmMoved,
-			"a healthy holder loses the Lease within about a minute"),
+			"a healthy holder loses the Lease, after about two minutes").needs(8),
 		patched(api.MutantSharedLimiter, "kubernetes-sigs/kueue#15537", "renewals wait behind 200 reconciles in one rate limiter", Untouched, alarmMoved,
 			"a busy holder loses the Lease"),
-		patched(api.MutantReadyIsLeader, "cloudnative-pg/plugin-barman-cloud#419", "readiness waits for the Lease", Start, alarmStart,
-			"the standby never becomes ready"),
-		patched(api.MutantNoDurations, "cert-manager/cert-manager#6808", "the three durations are left at zero", Start, alarmStart,
-			"nobody leads: the process ends again and again"),
+		patched(api.MutantReadyIsLeader, "cloudnative-pg/plugin-barman-cloud#419", "readiness waits for the Lease", Start, NotReady,
+			"the standby never becomes ready").begins(Begin{Ready: 1, Held: true}),
+		patched(api.MutantNoDurations, "cert-manager/cert-manager#6808", "the three durations are left at zero", Start, NotReady,
+			"nobody leads: the process ends again and again").begins(Begin{Exit: panics}),
 	}
 }
 
@@ -136,14 +154,18 @@ func References(name string, of []Mutant) []Mutant {
 		timing   api.Timing
 		replicas int
 	}
-	seen := map[way]bool{}
+	seen := map[way]int{}
 	var out []Mutant
 	for _, m := range of {
 		w := way{m.Mode, m.Timing, m.Replicas}
-		if !seen[w] {
-			seen[w] = true
+		i, known := seen[w]
+		if !known {
+			i = len(out)
+			seen[w] = i
 			out = append(out, Mutant{Name: name, Mode: m.Mode, Timing: m.Timing, Replicas: m.Replicas})
 		}
+		out[i].Needs = max(out[i].Needs, m.Needs)
+		out[i].For = append(out[i].For, m)
 	}
 	return out
 }

@@ -213,6 +213,12 @@ func LeaseOf(lease *coordinationv1.Lease) *timeline.Lease {
 	if spec.LeaseDurationSeconds != nil {
 		out.LeaseDurationSeconds = int(*spec.LeaseDurationSeconds)
 	}
+	if spec.Strategy != nil {
+		out.Strategy = string(*spec.Strategy)
+	}
+	if spec.PreferredHolder != nil {
+		out.PreferredHolder = *spec.PreferredHolder
+	}
 	if spec.AcquireTime != nil {
 		out.AcquireTime = spec.AcquireTime.UTC()
 	}

@@ -3,9 +3,11 @@ package replica
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"academy.example/lab/operator/api"
 )
@@ -17,6 +19,7 @@ type Change struct {
 	Identity        *string
 	ReleaseOnCancel *bool
 	OnLoss          *string
+	BinaryVersion   *string
 	Guards          [guards]*bool // in the order of api.Guards.Each
 }
 
@@ -30,10 +33,11 @@ func (c Change) On(s Settings) Settings {
 	take(&s.Identity, c.Identity)
 	take(&s.ReleaseOnCancel, c.ReleaseOnCancel)
 	take(&s.OnLoss, c.OnLoss)
+	take(&s.BinaryVersion, c.BinaryVersion)
 	for i, g := range s.Guards.Each() {
 		take(g.On, c.Guards[i])
 	}
-	if c.Election != nil && *c.Election == api.ElectionPlain && c.OnLoss == nil {
+	if c.Election != nil && *c.Election != api.ElectionGuarded && c.OnLoss == nil {
 		s.OnLoss = api.OnLossExit // it knows no other
 	}
 	return s
@@ -59,6 +63,7 @@ const (
 	SettingIdentity        = "identity"
 	SettingReleaseOnCancel = "releaseOnCancel"
 	SettingOnLoss          = "onLoss"
+	SettingBinaryVersion   = "binaryVersion"
 )
 
 // Difference is a setting that has another value in other settings.
@@ -76,6 +81,7 @@ func (s Settings) Differences(other Settings) []Difference {
 		{SettingIdentity, "identity", s.Identity, other.Identity},
 		{SettingReleaseOnCancel, "release-on-cancel", strconv.FormatBool(s.ReleaseOnCancel), strconv.FormatBool(other.ReleaseOnCancel)},
 		{SettingOnLoss, api.FlagOnLoss, s.OnLoss, other.OnLoss},
+		{SettingBinaryVersion, api.FlagBinaryVersion, s.BinaryVersion, other.BinaryVersion},
 	}
 	for i, g := range s.Guards.Each() { // a flag's name is the setting's as well
 		candidates = append(candidates, Difference{g.Flag, g.Flag, strconv.FormatBool(*g.On), strconv.FormatBool(*other.Guards.Each()[i].On)})
@@ -126,7 +132,7 @@ func Undo(differences []Difference) string {
 
 // settable reports whether labctl would set these values: the Deployment may have been given others by hand.
 func (s Settings) settable() bool {
-	return s.Timing.Validate() == nil && api.CheckElection(s.Election) == nil && api.CheckLoss(s.Election, s.OnLoss) == nil && slices.Contains(api.Identities(), s.Identity)
+	return s.Timing.Validate() == nil && api.CheckElection(s.Election) == nil && api.CheckLoss(s.Election, s.OnLoss) == nil && api.CheckVersion(api.FlagBinaryVersion, s.BinaryVersion) == nil && slices.Contains(api.Identities(), s.Identity)
 }
 
 // flagValue is an argument that settings are written in.
@@ -142,6 +148,7 @@ func (s Settings) flagValues() []flagValue {
 		{api.FlagIdentity, s.Identity},
 		{api.FlagReleaseOnCancel, strconv.FormatBool(s.ReleaseOnCancel)},
 		{api.FlagOnLoss, s.OnLoss},
+		{api.FlagBinaryVersion, s.BinaryVersion},
 	}
 	for _, g := range s.Guards.Each() {
 		all = append(all, flagValue{g.Flag, strconv.FormatBool(*g.On)})
@@ -167,4 +174,10 @@ func patchArgs(args []string) (string, error) {
 		return "", fmt.Errorf("write the operator's arguments: %w", err)
 	}
 	return fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":%q,"args":%s}]}}}}`, api.ContainerName, list), nil
+}
+
+// patchPaced is patchArgs, and lets each new replica be ready for a while before the next one is replaced.
+func patchPaced(args []string, pace time.Duration) (string, error) {
+	patch, err := patchArgs(args)
+	return strings.Replace(patch, `{"spec":{`, fmt.Sprintf(`{"spec":{"minReadySeconds":%d,`, int(math.Ceil(pace.Seconds()))), 1), err
 }

@@ -34,6 +34,8 @@ type State struct {
 	Settled  bool         `json:"settled"`
 	Settings Settings     `json:"settings"`
 	Args     []string     `json:"-"` // of the operator
+	Command  []string     `json:"-"` // what runs in its place; empty for what its image runs
+	Image    string       `json:"-"`
 	Pods     []corev1.Pod `json:"-"`
 	Selector string       `json:"-"`
 }
@@ -72,7 +74,8 @@ func (d Deployment) State(ctx context.Context) (State, error) {
 		if s.Settings, err = settingsOf(deployment); err != nil {
 			return State{}, err
 		}
-		s.Args = operatorContainer(deployment).Args
+		c := operatorContainer(deployment)
+		s.Args, s.Command, s.Image = c.Args, c.Command, c.Image
 	}
 	for _, p := range pods.Items {
 		if Ready(&p) {

@@ -29,12 +29,12 @@ func deployment(args ...string) *appsv1.Deployment {
 func TestSettingsOf(t *testing.T) {
 	got, err := settingsOf(deployment("--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=1s",
 		"--identity=pod+uuid", "--release-on-cancel=false", "--election=guarded", "--on-loss=rejoin", "--guard-deadline=false", "--guard-release", "--guard-fence=0", "--leader-elect-resource-name=other"))
-	want := Settings{Timing: api.Fast(), Election: "guarded", Identity: "pod+uuid", ReleaseOnCancel: false, OnLoss: "rejoin", Guards: api.Guards{Client: true, Release: true}, LeaseName: "other"}
+	want := Settings{Timing: api.Fast(), Election: "guarded", Identity: "pod+uuid", ReleaseOnCancel: false, OnLoss: "rejoin", Guards: api.Guards{Client: true, Release: true}, BinaryVersion: "1.0.0", LeaseName: "other"}
 	if err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 	got, err = settingsOf(deployment())
-	want = Settings{Timing: api.Default(), Election: "guarded", Identity: "pod", ReleaseOnCancel: true, OnLoss: "exit", Guards: api.AllGuards(), LeaseName: api.DefaultName}
+	want = Settings{Timing: api.Default(), Election: "guarded", Identity: "pod", ReleaseOnCancel: true, OnLoss: "exit", Guards: api.AllGuards(), BinaryVersion: api.DefaultBinaryVersion, LeaseName: api.DefaultName}
 	if err != nil || got != want {
 		t.Errorf("without arguments: got %+v, %v; want %+v", got, err, want)
 	}

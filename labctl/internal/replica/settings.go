@@ -21,7 +21,8 @@ type Settings struct {
 	Identity        string     `json:"identity"`
 	ReleaseOnCancel bool       `json:"releaseOnCancel"`
 	OnLoss          string     `json:"onLoss"`
-	Guards          api.Guards `json:"guards"` // of the guarded election
+	Guards          api.Guards `json:"guards"`        // of the guarded election
+	BinaryVersion   string     `json:"binaryVersion"` // that a replica says of itself; of the coordinated election
 	LeaseName       string     `json:"leaseName"`
 }
 
@@ -37,7 +38,7 @@ func operatorContainer(d *appsv1.Deployment) *corev1.Container {
 // Default returns what the operator takes without arguments.
 func Default() Settings {
 	return Settings{Timing: api.Default(), Election: api.DefaultElection, Identity: api.IdentityPod, ReleaseOnCancel: true,
-		OnLoss: api.OnLossExit, Guards: api.AllGuards(), LeaseName: api.DefaultName}
+		OnLoss: api.OnLossExit, Guards: api.AllGuards(), BinaryVersion: api.DefaultBinaryVersion, LeaseName: api.DefaultName}
 }
 
 // settingsOf reads the operator's arguments; what is not given is what the operator itself takes.
@@ -85,6 +86,8 @@ func (s *Settings) take(f argument, namespace string) error {
 		s.ReleaseOnCancel, err = strconv.ParseBool(value)
 	case api.FlagOnLoss:
 		s.OnLoss = value
+	case api.FlagBinaryVersion:
+		s.BinaryVersion = value
 	case api.FlagLeaseName:
 		s.LeaseName = value
 	case api.FlagLeaseNamespace:

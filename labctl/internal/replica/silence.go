@@ -60,6 +60,8 @@ func (t Target) pod(ctx context.Context, pod fault.Pod) (*corev1.Pod, error) {
 // Restore ends what a mode did, and removes what it left behind.
 func (t Target) Restore(ctx context.Context, m fault.Mode, pod fault.Pod) error {
 	switch m {
+	case fault.Upgrade:
+		return t.Deployment.endPace(ctx)
 	case fault.APIDown:
 		return t.Stopper.ResumeServer(ctx, t.Cluster)
 	case fault.Deny:

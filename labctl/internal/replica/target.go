@@ -26,6 +26,8 @@ type Target struct {
 	Stopper  provider.ServerStopper
 	// Latency is how late the API server's answers are made.
 	Latency time.Duration
+	// Version is what an upgrade leads to.
+	Version Version
 	// Config is the administrator's, for requests in a pod's name.
 	Config *rest.Config
 	// LeaseNamespace and Lease name the Lease.

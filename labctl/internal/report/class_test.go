@@ -31,13 +31,16 @@ func TestPools_PutTogetherWhatWasMadeAlike(t *testing.T) {
 func TestClassHTML_NothingOfAStudentIsMarkup(t *testing.T) {
 	f := NewFailover(header(), several(), "a")
 	evil := `<script>alert("x")</script>`
-	page := ClassPage{Class: evil, Head: []string{"student", evil}, Rows: []ClassRow{{Cells: []ClassCell{{Text: evil}, {Text: "pass", Verdict: check.Pass}}}},
-		Findings: []string{evil}, Pools: Pools([]Failover{f})}
+	quoted := `" onmouseover="alert(1)`
+	f.Header.Election, f.Header.Identity = Setting(evil), Setting(evil)
+	page := ClassPage{Class: evil, Columns: []ClassColumn{{quoted, quoted}}, Counted: evil, Pools: Pools([]Failover{f}),
+		Rows:     []ClassRow{{Student: evil, Archive: evil, Verdict: check.Verdict(quoted), Marks: []check.Verdict{check.Pass}}},
+		Findings: []ClassFinding{{evil, check.Verdict(quoted), evil, evil}}}
 	var out bytes.Buffer
 	if err := ClassHTML(&out, page); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(out.String(), "<script") {
+	if strings.Contains(out.String(), "<script") || strings.Contains(out.String(), quoted) {
 		t.Error("a student's text is markup")
 	}
 	if !strings.Contains(out.String(), `class="measured"`) || !strings.Contains(out.String(), `class="expected"`) {

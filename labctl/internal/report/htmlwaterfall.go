@@ -85,8 +85,12 @@ func expired(t timeline.Trial, h Header, t5 float64) []part {
 	}
 	age, observed, lease := *t.Terms.AgeSeconds, *t.Terms.ObservationSeconds, *t.Terms.LeaseDurationSeconds
 	renewal := gone - age
+	first := span("− age of the last renewal", setBy(h, api.FlagRetryPeriod, h.Timing.RetryPeriod), "age", renewal, gone)
+	if age < 0 { // the holder renewed once more after the fault
+		first = span("+ until the next renewal", first.SetBy, "age", gone, renewal)
+	}
 	return append([]part{
-		span("− age of the last renewal", setBy(h, api.FlagRetryPeriod, h.Timing.RetryPeriod), "age", renewal, gone),
+		first,
 		span("+ observation lag", polls(t, h), "observation", renewal, renewal+observed),
 		span("+ LeaseDuration", setBy(h, api.FlagLeaseDuration, time.Duration(lease*float64(time.Second))), "lease", renewal+observed, renewal+observed+lease),
 	}, takeover(t, h, renewal+observed+lease, t5)...)

@@ -13,7 +13,7 @@ func glossary() []word {
 		{"LeaseDuration", "how long a standby must have seen the record unchanged, on its own clock, before it takes the Lease"},
 		{"RenewDeadline", "how long the holder goes on trying to renew before it stops leading. It is in no gap"},
 		{"RetryPeriod", "the holder renews every RetryPeriod; a standby polls every RetryPeriod·(1 … 2.2)"},
-		{"lock gap", "no living process holds the Lease: from the release, or from the end of the holder's process, until the Lease has its next holder. The model predicts it"},
+		{"lock gap", "no process that is heard holds the Lease: from the release, or from the end of the holder's process, until the Lease has its next holder. The model predicts it"},
 		{"user gap", "from the command to the next holder's first reconcile: what a user feels"},
 		{"overlap", "how long the old leader worked after the new one began"},
 		{"age of the last renewal", "how old the last renewal was when the holder's process was gone; it shortens the gap"},

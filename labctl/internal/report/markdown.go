@@ -22,7 +22,7 @@ func Markdown(out io.Writer, f Failover) error {
 		w.printf("| %d | %s | %s | %s | %s | %s | %s | %d → %s |\n", i+1, t.Mode, t.Class, band(t.Mode, f.Predicted),
 			seconds(t.LockGapSeconds)+plusMinus(t.UncertaintySeconds), seconds(t.GapSeconds)+plusMinus(t.GapUncertaintySeconds), winner(t.Winner), t.TransitionsBefore, after)
 	}
-	w.printf("\nThe lock gap is the time in which no living process holds the Lease; the user gap runs from the command to the successor's first reconcile. ± is how late labctl saw it.\n\n")
+	w.printf("\nThe lock gap is the time in which no process that is heard holds the Lease; the user gap runs from the command to the successor's first reconcile. ± is how late labctl saw it.\n\n")
 	for i, t := range f.Trials {
 		w.printf("- Trial %d: %s.\n", i+1, Why(t, f.Timing))
 		if terms := Terms(t); terms != "" {

@@ -102,6 +102,11 @@ func (n *Narrator) tellLease(e timeline.Event) string {
 	}
 	n.lease, n.seen, n.fresh, n.atBegin = l, e.Seconds, false, before == nil
 	switch {
+	case l.PreferredHolder != "" && (before == nil || before.PreferredHolder != l.PreferredHolder):
+		return fmt.Sprintf("lease    the API server prefers %s to %s, which renews no more", Short(l.PreferredHolder), Short(l.Holder))
+	case before != nil && l.Strategy != "" && l.Holder != before.Holder:
+		n.fresh = true
+		return fmt.Sprintf("lease    the API server elected %s (%s)", Short(l.Holder), l.Strategy)
 	case before == nil && l.Holder == "":
 		return fmt.Sprintf("lease    nobody holds it; leaseTransitions %d", l.Transitions)
 	case before == nil:

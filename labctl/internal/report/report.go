@@ -26,7 +26,9 @@ type Header struct {
 	Operator string `json:"operator"`
 	Lease    string `json:"lease"`
 	// Foreign is whether the operator is not the lab's. Its settings but the timing are not known, and null.
-	Foreign         bool    `json:"foreign"`
+	Foreign bool `json:"foreign"`
+	// Program is what runs in the place of the lab's own operator, which the settings are claimed by; empty for that itself.
+	Program         string  `json:"program,omitempty"`
 	Election        Setting `json:"election"`
 	Identity        Setting `json:"identity"`
 	ReleaseOnCancel *bool   `json:"releaseOnCancel"`
@@ -128,7 +130,7 @@ func (h Header) Input(m fault.Mode, standbys int) gap.Input {
 	return gap.Input{
 		Timing: h.Timing, Mode: m, Standbys: standbys, ReplacementStart: replacement,
 		KeepsLease: h.ReleaseOnCancel != nil && !*h.ReleaseOnCancel, UniqueIdentity: h.Identity == api.IdentityPodUUID,
-		Remakes: h.Election == api.ElectionPlain,
+		Remakes: h.Election == api.ElectionPlain, Coordinated: h.Election == api.ElectionCoordinated,
 	}
 }
 

@@ -15,12 +15,15 @@ func Terms(t timeline.Trial) string {
 	sum, text := terms.PollPhaseSeconds, fmt.Sprintf("%.2f poll phase", terms.PollPhaseSeconds)
 	if terms.AgeSeconds != nil && terms.ObservationSeconds != nil && terms.LeaseDurationSeconds != nil {
 		sum += *terms.ObservationSeconds + *terms.LeaseDurationSeconds - *terms.AgeSeconds
-		text = fmt.Sprintf("− %.2f age of the last renewal + %.2f observation lag + %g LeaseDuration + %s",
-			*terms.AgeSeconds, *terms.ObservationSeconds, *terms.LeaseDurationSeconds, text)
+		begin := fmt.Sprintf("− %.2f age of the last renewal", *terms.AgeSeconds)
+		if *terms.AgeSeconds < 0 { // the holder renewed once more after the fault, as one that is heard late does
+			begin = fmt.Sprintf("%.2f until the next renewal", -*terms.AgeSeconds)
+		}
+		text = fmt.Sprintf("%s + %.2f observation lag + %g LeaseDuration + %s", begin, *terms.ObservationSeconds, *terms.LeaseDurationSeconds, text)
 	}
 	text += fmt.Sprintf(" = %.2f s; ", sum)
-	if terms.ResidualSeconds < 0 {
+	if terms.ResidualSeconds < -0.005 {
 		return text + fmt.Sprintf("%.2f s less was measured, since the gap's beginning was seen late", -terms.ResidualSeconds)
 	}
-	return text + fmt.Sprintf("the takeover's requests took the other %.2f s", terms.ResidualSeconds)
+	return text + fmt.Sprintf("the takeover's requests took the other %.2f s", max(0, terms.ResidualSeconds))
 }

@@ -32,7 +32,7 @@ func Text(out io.Writer, f Failover) error {
 		figures(w, groups, f.Predicted)
 		kinds(w, groups)
 	}
-	w.printf("\nlock gap: no living process holds the Lease.\nuser gap: from the command to the successor's first reconcile.\n±: how late labctl saw it; of several trials, the largest.\n")
+	w.printf("\nlock gap: no process that is heard holds the Lease.\nuser gap: from the command to the successor's first reconcile.\n±: how late labctl saw it; of several trials, the largest.\n")
 	verdict(w, f)
 	return w.err
 }
@@ -234,6 +234,10 @@ func subject(h Header) string {
 	}
 	if h.Virtual() {
 		return fmt.Sprintf("client-go's election in virtual time, simulated: no cluster, no pods. Election %s, ReleaseOnCancel %s", h.Election, yes(h.ReleaseOnCancel))
+	}
+	if h.Program != "" {
+		return fmt.Sprintf("%s on %s, in the place of academy-operator and judged like it: election %s, identity %s, ReleaseOnCancel %s",
+			h.Program, h.Provider, h.Election, h.Identity, yes(h.ReleaseOnCancel))
 	}
 	return fmt.Sprintf("academy-operator on %s, election %s, identity %s, ReleaseOnCancel %s", h.Provider, h.Election, h.Identity, yes(h.ReleaseOnCancel))
 }

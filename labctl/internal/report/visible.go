@@ -8,7 +8,7 @@ import (
 
 // Visible returns the header with every text of it made visible; see timeline.Visible.
 func (h Header) Visible() Header {
-	for _, text := range []*string{&h.Provider, &h.Operator, &h.Lease} {
+	for _, text := range []*string{&h.Provider, &h.Operator, &h.Lease, &h.Program} {
 		*text = timeline.Visible(*text)
 	}
 	for _, setting := range []*Setting{&h.Election, &h.Identity} {

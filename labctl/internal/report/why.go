@@ -11,9 +11,12 @@ import (
 
 // Why says in one sentence what made the gap as long as it was.
 func Why(t timeline.Trial, timing api.Timing) string {
+	if t.Elected != nil && (t.Class == timeline.Released || t.Class == timeline.Expired) {
+		return whyElected(t, timing)
+	}
 	switch t.Class {
 	case timeline.Released:
-		return whyReleased(t)
+		return whyReleased(t) + upgraded(t)
 	case timeline.Expired:
 		return whyExpired(t, timing)
 	case timeline.SameIdentity:

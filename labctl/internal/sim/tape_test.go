@@ -46,7 +46,7 @@ func one(t *testing.T, b Batch) []Result {
 func TestRecord_IsTheSameTrial(t *testing.T) {
 	const n, seed = 3, 40
 	for name, r := range recordings() {
-		for _, election := range api.Elections() {
+		for _, election := range api.ContendedElections() {
 			s := base(election, func(s *Scenario) { s.Fault, s.Standbys = r.fault, 2 })
 			for i, want := range one(t, Batch{Scenario: s, N: n, Seed: seed}) {
 				alone := Batch{Scenario: s, N: 1, Seed: seed + uint64(i), Record: &r.words}

@@ -37,6 +37,14 @@ func (a *answers) missed(l Log) {
 func (a *answers) late() bool { return a.n > 0 && a.timeouts > 0 }
 
 func (a *answers) evidence(t0, silent float64) string {
-	return fmt.Sprintf("after the last renewal the API server answered the holder %d times, last %.2f s after the fault with %d, and the holder logged %d times that no answer came in time; it could not renew for %.1f s",
-		a.n, a.last-t0, a.code, a.timeouts, silent)
+	return fmt.Sprintf("after the last renewal the API server answered the holder %s, last %.2f s after the fault with %d, and the holder logged %s that no answer came in time; it could not renew for %.1f s",
+		times(a.n), a.last-t0, a.code, times(a.timeouts), silent)
+}
+
+// times is how often, in words.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }

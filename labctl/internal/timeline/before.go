@@ -53,7 +53,7 @@ func (m *measurer) renewed(l *Lease) {
 	if m.before == nil || m.before.Holder != l.Holder {
 		m.renewals = nil
 	}
-	if l.Holder != "" && !l.RenewTime.IsZero() {
+	if l.Holder != "" && !l.RenewTime.IsZero() && l.PreferredHolder == "" { // else it is the API server's write
 		m.renewals = append(m.renewals, l.RenewTime)
 	}
 }

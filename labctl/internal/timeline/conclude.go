@@ -32,9 +32,11 @@ func (m *measurer) conclude() {
 		m.out.GapSeconds = &t7
 	}
 	m.out.OverlapSeconds = m.overlap()
+	m.out.OverlapGoesOn = m.out.OverlapSeconds != nil && *m.out.OverlapSeconds > 0 && m.worksStill()
 	m.out.LateWrites, m.out.RefusedWrites = m.tooLate()
 	m.out.Terms = m.terms()
 	m.out.WorkedOnSeconds = m.workedOn()
+	m.out.Upgrade = m.upgrade()
 }
 
 // disturbed voids a trial in which something else than the fault may have decided.
@@ -52,7 +54,7 @@ func (m *measurer) disturbed() {
 		m.void("the command was not accepted")
 	case m.late != nil:
 		m.void("the Lease was written in the old holder's name after its process was gone")
-	case m.takeover != nil && m.takeover.LeaseDurationSeconds != m.before.LeaseDurationSeconds:
+	case m.takeover != nil && m.takeover.LeaseDurationSeconds != m.before.LeaseDurationSeconds && !m.elects(): // the API server names holders for 5 s
 		m.void("leaseDurationSeconds changed from %d to %d during the trial", m.before.LeaseDurationSeconds, m.takeover.LeaseDurationSeconds)
 	}
 	if t1, ok := m.instant(T1); ok && t1 > max(lateSeconds, m.fault.AcceptWithinSeconds) {
@@ -146,6 +148,17 @@ func (m *measurer) overlap() *float64 {
 		return nil
 	}
 	return &longest
+}
+
+// worksStill reports whether the old leader worked to the end of what was seen, so that its overlap is only what was looked at.
+func (m *measurer) worksStill() bool {
+	last := m.events[len(m.events)-1].Seconds
+	for _, instants := range [][]float64{m.oldLogs, m.oldWrites} {
+		if n := len(instants); n > 0 && last-instants[n-1] < workPause {
+			return true
+		}
+	}
+	return false
 }
 
 // tooLate counts what the old leader wrote, and tried to write, after the new one's first work.

@@ -70,6 +70,10 @@ type Lease struct {
 	RenewTime            time.Time `json:"renewTime,omitzero"`
 	Transitions          int       `json:"leaseTransitions"`
 	ResourceVersion      string    `json:"resourceVersion"`
+	// Strategy is how the API server elects the holder; empty where candidates take the Lease themselves, and after a release.
+	Strategy string `json:"strategy,omitempty"`
+	// PreferredHolder is whom the API server wants in the holder's place, which renews no more then.
+	PreferredHolder string `json:"preferredHolder,omitempty"`
 }
 
 // Pod is what the API says of a replica.
@@ -170,6 +174,9 @@ type Fault struct {
 	// Silences is whether the holder lives on, unheard: then T3 is when that began.
 	Silences bool      `json:"silences,omitempty"`
 	Kind     FaultKind `json:"kind,omitempty"`
+	// From and To are the versions of an upgrade.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 	// Thief is the identity that a theft writes into the Lease.
 	Thief string `json:"thief,omitempty"`
 	// AcceptWithinSeconds is how long the command may take to be accepted; 0 is a second.

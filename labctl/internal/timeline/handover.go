@@ -102,6 +102,9 @@ func (h *hand) lease(e Event) {
 		h.released = e.Seconds
 		return
 	}
+	if h.m.elects() && (e.Lease.PreferredHolder != "" || h.released > 0 && e.Lease.Holder == h.holder && !h.started[h.m.podOf(h.holder)]) {
+		return // the API server's: no renewal, and no hand-over
+	}
 	pod := h.m.podOf(h.holder)
 	exit, ended := h.exits[pod]
 	again := ended && h.started[pod]

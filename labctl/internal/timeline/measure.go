@@ -267,6 +267,10 @@ func (m *measurer) lease(e Event) {
 	}
 	m.leaseAt = e.Seconds
 	if m.takeover != nil {
+		m.notices(e)
+		return
+	}
+	if m.byServer(e) {
 		return
 	}
 	defer func() { m.written = e.Lease.RenewTime }()
@@ -292,7 +296,7 @@ func (m *measurer) lease(e Event) {
 // pod's next process, whose start may be told later than its write. A renewal that was under way when
 // the process ended carries a renewTime from before its end.
 func (m *measurer) foreign(e Event) {
-	if e.Lease.LeaseDurationSeconds != m.before.LeaseDurationSeconds {
+	if e.Lease.LeaseDurationSeconds != m.before.LeaseDurationSeconds && !m.elects() {
 		m.void("leaseDurationSeconds was changed to %d during the trial", e.Lease.LeaseDurationSeconds)
 	}
 	gone, ok := m.seen[T3]

@@ -40,7 +40,7 @@ func (m *measurer) request(e Event) {
 
 // terms is nil where the requests do not tell: no audit log.
 func (m *measurer) terms() *Terms {
-	if m.out.LockGapSeconds == nil || len(m.requests) == 0 || m.fault.Kind == Outage {
+	if m.out.LockGapSeconds == nil || len(m.requests) == 0 || m.fault.Kind == Outage || m.elects() { // nobody polls to take a Lease that others give
 		return nil
 	}
 	slices.SortStableFunc(m.requests, func(a, b request) int { return cmp.Compare(a.received, b.received) })

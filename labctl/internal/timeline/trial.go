@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -47,6 +48,8 @@ type Trial struct {
 	LockGapSeconds *float64 `json:"lockGapSeconds"`
 	// OverlapSeconds is how long the old leader worked beside the new one: 0 if seen to be none, nil if it could not be seen.
 	OverlapSeconds *float64 `json:"overlapSeconds"`
+	// OverlapGoesOn is whether both still worked when the trial ended: OverlapSeconds is the least that it was, then.
+	OverlapGoesOn bool `json:"overlapGoesOn,omitempty"`
 	// UncertaintySeconds is how far LockGapSeconds may be off: the larger lag of its two instants, how late one was seen after its
 	// source wrote it down. Where replicas and observer do not share a clock it is how much later than the quickest renewals other ones
 	// arrive (95th percentile). Nil if it is not known.
@@ -78,6 +81,10 @@ type Trial struct {
 	// Sources says who told each instant, and LagsSeconds how late: arrival − the source's own time, where the clock is one.
 	Sources     map[string]Source  `json:"sources"`
 	LagsSeconds map[string]float64 `json:"lagsSeconds"`
+	// Elected is what the API server did where it elects the holder; nil where candidates take the Lease themselves.
+	Elected *Elected `json:"elected,omitempty"`
+	// Upgrade is which version held the Lease while two were there; nil for a fault that is no upgrade.
+	Upgrade *Upgrade `json:"upgrade,omitempty"`
 	// Lane is the set of replicas it was done to, from 1; 0 if there was one.
 	Lane    int    `json:"lane,omitempty"`
 	Kubectl string `json:"kubectl,omitempty"`
@@ -104,3 +111,11 @@ func (t Trial) Instant(name string) (float64, bool) {
 
 // Complete reports whether the successor was seen to hold the Lease and to work.
 func (t Trial) Complete() bool { return t.Class != Unknown && t.GapSeconds != nil }
+
+// Overlapped is how long two leaders worked, in words, if they did.
+func (t Trial) Overlapped() string {
+	if t.OverlapGoesOn {
+		return fmt.Sprintf("at least %.2f s: both still worked when it was looked at last", *t.OverlapSeconds)
+	}
+	return fmt.Sprintf("%.2f s", *t.OverlapSeconds)
+}

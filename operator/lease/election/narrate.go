@@ -32,10 +32,15 @@ const (
 	saysNoReleaseGet   = "error retrieving resource lock"
 	saysNoReleaseWrite = "Failed to release lease"
 	saysNoReleaseGone  = "lease lock not found"
+
+	// of the coordinated election
+	saysHeldElected = "Lease is held and has not yet expired"
+	saysUpdateLost  = "Failed to update lock"
+	saysEndOfTerm   = "Lease is marked as 'end of term'"
 )
 
-// chattiest is the verbosity up to which the narrator listens: klog's V(4) is slog's level -4.
-const chattiest = slog.Level(-4)
+// chattiest is the verbosity up to which the narrator listens: klog's V(6) is slog's level -6.
+const chattiest = slog.Level(-6)
 
 // story is what the elector said so far; one elector, so one story.
 type story struct {
@@ -90,7 +95,7 @@ func (n *narrator) retell(ctx context.Context, r slog.Record, holder, cause stri
 	}
 	s := n.story
 	switch r.Message {
-	case saysHeld:
+	case saysHeld, saysHeldElected:
 		s.holder = holder
 		if s.leading {
 			say(slog.LevelWarn, api.MessageHeldByOther, api.KeyHolder, holder)
@@ -110,8 +115,10 @@ func (n *narrator) retell(ctx context.Context, r slog.Record, holder, cause stri
 		failed("get")
 	case saysCreateFailed:
 		failed("create")
-	case saysUpdateFailed, saysFastPathFailed:
+	case saysUpdateFailed, saysFastPathFailed, saysUpdateLost:
 		failed("update")
+	case saysEndOfTerm:
+		say(slog.LevelInfo, api.MessageEndOfTerm)
 	case saysRenewFailed:
 		if cause != context.Canceled.Error() { // else it was asked to stop
 			say(slog.LevelWarn, api.MessageRenewFailed, api.KeyError, cause)

@@ -10,6 +10,7 @@ package heartbeat
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -46,7 +47,7 @@ type Reading struct {
 	Reason string
 	// Record is nil if the Lease does not exist or was not read.
 	Record *Record
-	// Age is the reader's time − renewTime, negative if that is in the future; nil without a renewTime.
+	// Age is the reader's time − renewTime, negative if that is in the future, and at most 292 years either way; nil without a renewTime.
 	Age *time.Duration
 	// Limit is the greatest age that passes, Windows × leaseDurationSeconds; nil without a duration.
 	Limit *time.Duration
@@ -83,9 +84,12 @@ func Judge(r Record, now time.Time) Reading {
 }
 
 // shown rounds an age up to the millisecond, so that one beyond the limit never reads like the limit.
-func shown(age time.Duration) time.Duration {
-	if up := age.Truncate(time.Millisecond); up != age {
-		return up + time.Millisecond
+func shown(age time.Duration) string {
+	if age == math.MaxInt64 { // as much as a Duration holds; adding to it would make it negative
+		return "more than 292 years"
 	}
-	return age
+	if up := age.Truncate(time.Millisecond); up != age {
+		age = up + time.Millisecond
+	}
+	return age.String()
 }

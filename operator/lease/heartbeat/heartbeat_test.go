@@ -45,6 +45,7 @@ func TestJudge_RulesInOrderWithTheirWords(t *testing.T) {
 			{"no duration, renewed long ago", heartbeat.Record{Holder: "a", RenewTime: now.Add(-time.Hour)}, "the admission controller's Lease has never been renewed"},
 			{"stale", renewed(31 * time.Second), "the admission controller's Lease was last renewed 31s ago, beyond 30s"},
 			{"stale for longer", renewed(61*time.Minute + 500*time.Millisecond), "the admission controller's Lease was last renewed 1h1m0.5s ago, beyond 30s"},
+			{"renewed in the year 1", heartbeat.Record{Holder: "a", RenewTime: time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), LeaseDurationSeconds: ptr(int32(15))}, "the admission controller's Lease was last renewed more than 292 years ago, beyond 30s"},
 		} {
 			got := heartbeat.Judge(c.record, now)
 			want := heartbeat.No

@@ -23,6 +23,21 @@ type Answerer struct {
 	Identity   string // in the message of each answer
 }
 
+// ErrNotThere is wrapped by There's error if the API server says that the check, or its kind, does not exist.
+var ErrNotThere = errors.New("it does not exist")
+
+// There looks whether the check is there. Without it there is nothing to answer, and waiting for it says nothing to anybody.
+func (a Answerer) There(ctx context.Context) error {
+	_, err := a.Kueue.Resource(AdmissionChecks).Get(ctx, a.Check, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("AdmissionCheck %s: %w", a.Check, ErrNotThere)
+	}
+	if err != nil {
+		return fmt.Errorf("read AdmissionCheck %s: %w", a.Check, err)
+	}
+	return nil
+}
+
 // Every is how often an Answerer looks.
 const Every = 500 * time.Millisecond
 

@@ -3,6 +3,7 @@ package readmission_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -204,6 +205,23 @@ func TestAnswerer_ActiveIsNeverCleared(t *testing.T) {
 	}
 	if err := (readmission.Answerer{Kueue: w.client, Check: readmission.Check, Controller: "somebody.else/check"}).Activate(t.Context()); err == nil {
 		t.Error("a controller said Active of a check that names another one")
+	}
+}
+
+// TestAnswerer_ThereTellsAbsentFromUnread: only the server's word that there is none ends a controller.
+func TestAnswerer_ThereTellsAbsentFromUnread(t *testing.T) {
+	s, client := newServer(t)
+	a := readmission.Answerer{Kueue: client, Check: readmission.Check}
+	if err := a.There(t.Context()); !errors.Is(err, readmission.ErrNotThere) {
+		t.Errorf("without the check: got %v", err)
+	}
+	s.put(checkPath, check(readmission.Controller))
+	if err := a.There(t.Context()); err != nil {
+		t.Errorf("with the check: got %v", err)
+	}
+	s.refuse["admissionchecks"] = http.StatusForbidden
+	if err := a.There(t.Context()); err == nil || errors.Is(err, readmission.ErrNotThere) {
+		t.Errorf("forbidden: got %v, which must not say that it is absent", err)
 	}
 }
 

@@ -30,6 +30,8 @@ func Flags(cfg Config) []string {
 		"--profiling=false",
 
 		"--etcd-servers=" + etcd.Endpoint(cfg.EtcdSocket),
+		// Failovers make many events. An hour of them, the default, is several MiB that nobody reads.
+		"--event-ttl=15m",
 
 		"--bind-address=127.0.0.1",
 		"--secure-port=" + strconv.Itoa(cfg.Port),
@@ -60,6 +62,10 @@ func Flags(cfg Config) []string {
 		"--audit-log-path=" + cfg.AuditLog,
 		"--audit-log-maxsize=" + strconv.Itoa(auditMegabytes),
 		"--audit-log-maxbackup=1",
+
+		// Coordinated leader election. Leases without a LeaseCandidate, which are all of the others, are left alone.
+		"--feature-gates=CoordinatedLeaderElection=true",
+		"--runtime-config=coordination.k8s.io/v1beta1=true",
 
 		// The plugin taints every new node, and only the node lifecycle controller, which does not run, removes that.
 		"--disable-admission-plugins=TaintNodesByCondition",

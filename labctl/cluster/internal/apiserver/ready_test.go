@@ -79,7 +79,7 @@ func TestFlagsNameTheFilesAndStayOnLoopback(t *testing.T) {
 	flags := strings.Join(Flags(Config{Port: 6443, EtcdSocket: "/s/etcd.sock", Files: pki.In("/pki")}), " ")
 	for _, want := range []string{
 		"--secure-port=6443 ", "--bind-address=127.0.0.1 ", "--etcd-servers=unix:///s/etcd.sock ", "--authorization-mode=RBAC ",
-		"--anonymous-auth=false ", "--service-account-extend-token-expiration=false ",
+		"--feature-gates=CoordinatedLeaderElection=true ", "--runtime-config=coordination.k8s.io/v1beta1=true ", "--anonymous-auth=false ", "--service-account-extend-token-expiration=false ",
 		"--client-ca-file=/pki/ca.crt ", "--kubelet-client-certificate=/pki/kubelet-client.crt ", "--service-account-key-file=/pki/sa.pub ",
 	} {
 		if !strings.Contains(flags, want) {

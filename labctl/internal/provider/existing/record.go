@@ -10,6 +10,7 @@ import (
 
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/provider/home"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 const (
@@ -57,11 +58,7 @@ func (r *record) write(h home.Home) error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(h.State, recordFile)
-	if err := os.WriteFile(name+".new", append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write down the lab: %w", err)
-	}
-	if err := os.Rename(name+".new", name); err != nil {
+	if err := whole.Write(filepath.Join(h.State, recordFile), append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write down the lab: %w", err)
 	}
 	return nil

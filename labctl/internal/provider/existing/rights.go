@@ -31,6 +31,7 @@ var rights = []right{
 	{"rbac.authorization.k8s.io", "roles", "get create patch delete"},
 	{"rbac.authorization.k8s.io", "rolebindings", "get create patch delete"},
 	{"coordination.k8s.io", "leases", "get list watch create update patch delete"},
+	{"coordination.k8s.io", "leasecandidates", "list watch create update"}, // for the operator's Role
 }
 
 // checkRights asks for every right before anything is made, and names all that are missing at once.

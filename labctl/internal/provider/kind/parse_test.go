@@ -176,6 +176,11 @@ func TestConfiguration(t *testing.T) {
 	if len(one.KubeadmConfigPatches) != 1 || !strings.Contains(one.KubeadmConfigPatches[0], "failCgroupV1: false") || len(two.KubeadmConfigPatches) != 0 {
 		t.Errorf("patches with cgroup v1: %q, v2: %q", one.KubeadmConfigPatches, two.KubeadmConfigPatches)
 	}
+	for _, want := range []string{`{name: feature-gates, value: "CoordinatedLeaderElection=true"}`, `{name: runtime-config, value: "coordination.k8s.io/v1beta1=true"}`} {
+		if patch := two.Nodes[0].KubeadmConfigPatches[0]; !strings.Contains(patch, want) {
+			t.Errorf("%s is missing in %s", want, patch)
+		}
+	}
 	for _, n := range two.Nodes {
 		if len(n.ExtraMounts) != 1 || n.ExtraMounts[0].HostPath != mounted(at.State) {
 			t.Errorf("a node that a lab could not tell for its own: %+v", n)

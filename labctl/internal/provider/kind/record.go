@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 // record is kind.json, written when a cluster is complete: what Find tells without asking Docker.
@@ -48,15 +49,7 @@ func (r record) write(state string) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(recordFile(state), append(data, '\n'))
-}
-
-// writeWhole writes a private file that is there either as it was or as it shall be.
-func writeWhole(path string, data []byte) error {
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return whole.Write(recordFile(state), append(data, '\n'), 0o600)
 }
 
 func (r record) cluster(state string) provider.Cluster {

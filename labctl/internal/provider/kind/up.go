@@ -14,6 +14,7 @@ import (
 
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/provider/home"
+	"academy.example/lab/labctl/internal/whole"
 )
 
 const (
@@ -253,7 +254,7 @@ func (m *making) complete(ctx context.Context, r *record) error {
 	if err != nil {
 		return fmt.Errorf("read the cluster's kubeconfig: %w", err)
 	}
-	if err := writeWhole(r.Kubeconfig, []byte(text)); err != nil {
+	if err := whole.Write(r.Kubeconfig, []byte(text), 0o600); err != nil {
 		return err
 	}
 	config, err := provider.ReadConfig(r.Kubeconfig)

@@ -52,8 +52,11 @@ func (l *leases) Get(ctx context.Context, name string, _ metav1.GetOptions) (*co
 	})
 }
 
-func (l *leases) Create(ctx context.Context, lease *coordinationv1.Lease, _ metav1.CreateOptions) (*coordinationv1.Lease, error) {
+func (l *leases) Create(ctx context.Context, lease *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
 	sent := lease.DeepCopy()
+	if len(o.DryRun) > 0 {
+		return l.client.do(ctx, func(s *Store) (*coordinationv1.Lease, error) { return s.admit(sent) })
+	}
 	return l.client.do(ctx, func(s *Store) (*coordinationv1.Lease, error) { return s.create(sent) })
 }
 

@@ -18,6 +18,9 @@ import (
 
 // Store is the API server's side: one set of Leases that all its clients see. The zero value is an empty store.
 type Store struct {
+	// Coordinates is whether the feature gate CoordinatedLeaderElection is on: without it strategy and preferredHolder are dropped.
+	Coordinates bool
+
 	mu      sync.Mutex
 	version int
 	leases  map[types.NamespacedName]*coordinationv1.Lease
@@ -102,7 +105,10 @@ func (s *Store) commit(key types.NamespacedName, lease *coordinationv1.Lease, ui
 	if d := lease.Spec.LeaseDurationSeconds; d != nil && *d <= 0 {
 		return nil, invalid(lease, field.Invalid(field.NewPath("spec", "leaseDurationSeconds"), *d, "must be greater than 0"))
 	}
-	stored := lease.DeepCopy()
+	stored, err := s.admit(lease)
+	if err != nil {
+		return nil, err
+	}
 	s.version++
 	stored.UID, stored.ResourceVersion = uid, strconv.Itoa(s.version)
 	for _, t := range []*metav1.MicroTime{stored.Spec.AcquireTime, stored.Spec.RenewTime} {
@@ -123,6 +129,18 @@ func (s *Store) commit(key types.NamespacedName, lease *coordinationv1.Lease, ui
 	}
 	s.writes = append(s.writes, w)
 	return stored.DeepCopy(), nil
+}
+
+// admit is the copy of a Lease that the API server would store, as far as the coordinated election goes.
+func (s *Store) admit(lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	stored := lease.DeepCopy()
+	if !s.Coordinates {
+		stored.Spec.Strategy, stored.Spec.PreferredHolder = nil, nil
+	}
+	if p := stored.Spec.PreferredHolder; p != nil && *p != "" && stored.Spec.Strategy == nil {
+		return nil, invalid(lease, field.Forbidden(field.NewPath("spec", "preferredHolder"), "may only be specified if `strategy` is defined"))
+	}
+	return stored, nil
 }
 
 func resource() schema.GroupResource {

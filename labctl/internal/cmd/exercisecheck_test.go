@@ -1,0 +1,56 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"academy.example/lab/exercises"
+	"academy.example/lab/labctl/internal/exercise"
+)
+
+func TestNextInExercise(t *testing.T) {
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	a := &app{name: "lab"}
+	if got := a.nextInExercise(); got != "" {
+		t.Errorf("nothing was begun: got %q", got)
+	}
+	file, err := a.progressFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := exercise.Load(exercises.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := exercise.Progress{Format: exercise.Format, Exercises: map[string]*exercise.Entry{}}
+	entry, _ := p.Start(all[2], time.Now())
+	for _, want := range []string{"labctl exercise check", ""} {
+		if err := p.Write(file); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.nextInExercise(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		entry.Passed = &entry.Started
+	}
+}
+
+// The instructor's timings name every exercise as it is called, with its minutes.
+func TestInstructorPage_hasEveryExercise(t *testing.T) {
+	page, err := os.ReadFile(repository + "/docs/instructor.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := exercise.Load(exercises.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if row := fmt.Sprintf("| %s %s | %d min |", e.Number(), e.Title, e.Minutes); !strings.Contains(string(page), row) {
+			t.Errorf("docs/instructor.md has no row %q", row)
+		}
+	}
+}
