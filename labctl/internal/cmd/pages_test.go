@@ -29,6 +29,9 @@ func (l pageLine) String() string { return fmt.Sprintf("%s:%d: %s", l.page, l.n,
 // typed are the lines of a command block: indented by four spaces, or after a prompt, beginning with a program that the pages use.
 var typed = regexp.MustCompile(`^(?:    |.*\$ )((?:[A-Z_]+=\S+ )*(?:bin/labctl|labctl|kubectl|make|go|eval|cd|export) \S.*)$`)
 
+// remark is what stands behind a command.
+var remark = regexp.MustCompile(`\s+#.*$`)
+
 // pages returns the paths of everything that the project has to read.
 func pages(t *testing.T) []string {
 	t.Helper()
@@ -60,7 +63,7 @@ func linesOf(t *testing.T, path string) (lines []pageLine) {
 		if m == nil {
 			continue
 		}
-		l := pageLine{page, i + 1, m[1]}
+		l := pageLine{page, i + 1, remark.ReplaceAllString(m[1], "")}
 		for strings.Count(l.text, "'")%2 == 1 && strings.HasPrefix(all[i+1], "    ") { // a quoted text of several lines
 			i++
 			l.text += "\n" + all[i][4:]
