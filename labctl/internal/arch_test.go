@@ -214,3 +214,20 @@ func lineOf(t *testing.T, file, prefix string) string {
 	t.Fatalf("%s has no line that begins with %q", file, prefix)
 	return ""
 }
+
+// TestArchitecture_ThePageHasEveryPackage holds the table of docs/architecture.md to the one above.
+func TestArchitecture_ThePageHasEveryPackage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range mayImport {
+		switch pkg {
+		case "labctl/internal/checklist/plain", "labctl/internal/checklist/source", "labctl/internal/checklist/source/gen", "labctl/internal/exercise/recorded", "labctl/internal/provider/providertest/subject":
+			continue // in the row of the package above
+		}
+		if !strings.HasPrefix(pkg, "labctl/cluster") && !strings.Contains(string(page), "`"+pkg+"`") {
+			t.Errorf("docs/architecture.md has no row for %s", pkg)
+		}
+	}
+}

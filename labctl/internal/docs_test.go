@@ -49,3 +49,32 @@ func TestDocs_NameTestsThatExist(t *testing.T) {
 		}
 	}
 }
+
+// TestDocs_LinksLead follows every link of every page to a file. Those of docs/kit.md are read at the root of the packed kit.
+func TestDocs_LinksLead(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
+	n := 0
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".md") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+			base := filepath.Dir(path)
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "client-go/") && strings.HasSuffix(path, "docs/kit.md") {
+				continue
+			}
+			if strings.HasSuffix(path, "docs/kit.md") {
+				base = "../.."
+			}
+			n++
+			if _, err := os.Stat(filepath.Join(base, m[1])); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil || n < 100 {
+		t.Errorf("%d links were followed: %v", n, err)
+	}
+}

@@ -46,6 +46,9 @@ func TestE2EWrongUse(t *testing.T) {
 	first.Process.Kill()
 	first.Wait()
 
+	if r := w.run(time.Minute, "labctl", "failover", "--time-limit", "1s"); r.code != ExitTimeLimit || !strings.Contains(r.err, "the time limit of 1s was reached") {
+		t.Errorf("a time limit: exit code %d\n%s%s", r.code, r.out, r.err)
+	}
 	w.must("labctl", "scale", "1")
 	for _, mode := range []string{"freeze", "cut-refuse", "cut-blackhole", "slow", "deny"} {
 		refused(mode+" of the only replica", mode+" waits for a standby", "labctl scale 2", "failover", "--mode", mode)

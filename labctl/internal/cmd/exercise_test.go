@@ -18,6 +18,9 @@ const exercisesFolder = "../../../exercises"
 // TestExerciseTranscripts plays testdata/exercise/*.txtar: the exercises and the checklist where no lab runs. SOLVED is a
 // file of progress in which every exercise is solved, and RUNS the runs that it is about.
 func TestExerciseTranscripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("they begin labctl hundreds of times")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/exercise",
 		Setup: func(e *testscript.Env) error {

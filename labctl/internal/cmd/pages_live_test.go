@@ -107,7 +107,7 @@ func (w *world) types(root, work, page string) {
 	w.t.Helper()
 	script := "cd " + work + "\n"
 	typed := 0
-	for _, l := range linesOf(w.t, filepath.Join(root, page)) {
+	for _, l := range linesOf(w.t, filepath.Join(repository, page)) {
 		line := l.text
 		if begins(elsewhere, line) != "" {
 			continue

@@ -47,7 +47,7 @@ func course(t testing.TB) Course {
 	return c
 }
 
-// class is the made-up students' class, and classStart when they began.
+// class is the made-up students' class.
 func class(t testing.TB) Class {
 	t.Helper()
 	c, err := NewClass("autumn", time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC))

@@ -236,6 +236,9 @@ func sortedFiles(b Bundle) []string {
 // TestThirty summarises a class of thirty archives, of which twenty were changed in a way of their own, three are copies, one
 // is of another class and one is handed in twice, and looks that each is told of, in its own words, and that nothing is told of the others.
 func TestThirty(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute of processor time")
+	}
 	known, own := course(t), class(t)
 	files, want := thirty(t, own)
 	var results []Result

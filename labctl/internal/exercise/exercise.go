@@ -71,6 +71,9 @@ func Load(root fs.FS) ([]Exercise, error) {
 			problems = append(problems, err)
 			continue
 		}
+		if n := len(all); n > 0 && all[n-1].Number() == e.Number() {
+			problems = append(problems, fmt.Errorf("exercises %s and %s have one number: nobody could begin the second by it", all[n-1].Name, e.Name))
+		}
 		all = append(all, e)
 	}
 	if len(all) == 0 && len(problems) == 0 {

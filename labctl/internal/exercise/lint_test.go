@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"academy.example/lab/exercises"
@@ -73,5 +75,21 @@ func TestEmbedded_isTheFolder(t *testing.T) {
 				t.Errorf("%s/%s: %v, or it is not what is embedded", e.Name, name, err)
 			}
 		}
+	}
+}
+
+// Two exercises of one number: the second could not be begun by it.
+func TestLoad_TwoOfOneNumber(t *testing.T) {
+	twice := fstest.MapFS{}
+	const name = "04-delete-the-holder-gracefully"
+	for _, file := range []string{"README.md", "exercise.yaml", "hints.md", "solution.md"} {
+		data, err := os.ReadFile(filepath.Join(folder, name, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice[name+"/"+file], twice["04-twice/"+file] = &fstest.MapFile{Data: data}, &fstest.MapFile{Data: data}
+	}
+	if _, err := exercise.Load(twice); err == nil || !strings.Contains(err.Error(), "04-delete-the-holder-gracefully and 04-twice have one number") {
+		t.Errorf("got %v", err)
 	}
 }

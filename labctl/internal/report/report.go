@@ -1,4 +1,4 @@
-// Package report owns how a finished run is shown: to people as text and Markdown, to programs as JSON.
+// Package report owns how a finished run is shown: to people as text, Markdown and one HTML page, to programs as JSON, to CI systems as JUnit.
 // Everything here is a function of recorded trials to an io.Writer.
 package report
 

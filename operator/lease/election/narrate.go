@@ -19,7 +19,7 @@ func Narrate(ctx context.Context, log *slog.Logger) context.Context {
 	return klog.NewContext(ctx, logr.FromSlogHandler(&narrator{log: log, story: &story{}}))
 }
 
-// What client-go's leaderelection.go says, word for word. A changed wording shows in TestNarrate, which runs the elector.
+// What client-go's leaderelection.go says, word for word. A changed wording shows in the tests of Narrate, which run the elector.
 const (
 	saysHeld           = "Lease is held by and has not yet expired"
 	saysAttemptFailed  = "Failed to acquire lease"

@@ -77,57 +77,74 @@ func (d *dialler) first(word string, after time.Time) time.Time {
 	}
 }
 
-// testFaults shows that each fault takes hold and ends.
+// testFaults shows that each silence takes hold and ends, with the calls that the commands make.
 func testFaults(t *testing.T, p *Provider, cluster provider.Cluster, config *rest.Config) {
 	d := newDialler(t, config)
 	d.first("open", time.Time{})
+	pod := provider.PodRef{UID: string(d.pod.UID), IP: d.pod.Status.PodIP}
+	silence := func(how provider.Silence, lasts time.Duration) (from time.Time) {
+		t.Helper()
+		from = time.Now()
+		if err := p.Silence(t.Context(), cluster, pod, how, lasts); err != nil {
+			t.Fatal(err)
+		}
+		return from
+	}
 	t.Run("frozen, a pod says nothing until it is thawed", func(t *testing.T) {
-		froze, err := p.Freeze(t.Context(), cluster, string(d.pod.UID))
-		if err != nil {
-			t.Fatal(err)
-		}
+		silence(provider.Freeze, time.Minute)
+		froze := time.Now()
 		time.Sleep(2 * time.Second)
-		thawed, err := p.Thaw(t.Context(), cluster, string(d.pod.UID))
-		if err != nil {
+		thawed := time.Now()
+		if err := p.Restore(t.Context(), cluster, pod, provider.Freeze); err != nil {
 			t.Fatal(err)
 		}
-		again := d.first("open", froze.After)
-		t.Logf("figure: freeze bracket %s, thaw bracket %s, first word %s after", froze.After.Sub(froze.Before), thawed.After.Sub(thawed.Before), again.Sub(thawed.Before))
-		if again.Before(thawed.Before) {
-			t.Errorf("it spoke at %s, and was frozen until %s", again, thawed.Before)
+		again := d.first("open", froze)
+		t.Logf("figure: first word %s after the thaw", again.Sub(thawed))
+		if again.Before(thawed) {
+			t.Errorf("it spoke at %s, and was frozen until %s", again, thawed)
 		}
 	})
-	for how, word := range map[Cutting]string{Refuse: "refused", BlackHole: "silent"} {
+	t.Run("a freeze ends by itself", func(t *testing.T) {
+		froze := silence(provider.Freeze, 2*time.Second)
+		again := d.first("open", froze.Add(500*time.Millisecond))
+		t.Logf("figure: first word %s after the freeze of 2s began", again.Sub(froze))
+		if again.Before(froze.Add(1900 * time.Millisecond)) {
+			t.Errorf("it spoke %s after the freeze", again.Sub(froze))
+		}
+	})
+	for how, word := range map[provider.Silence]string{provider.Refuse: "refused", provider.BlackHole: "silent"} {
 		t.Run(string(how)+" ends when it is lifted", func(t *testing.T) {
-			cut, err := p.CutOff(t.Context(), cluster, d.pod.Status.PodIP, how, time.Minute)
-			if err != nil {
+			cut := silence(how, time.Minute)
+			hit := d.first(word, cut)
+			lifted := time.Now()
+			if err := p.Restore(t.Context(), cluster, pod, how); err != nil {
 				t.Fatal(err)
 			}
-			hit := d.first(word, cut.Before)
-			packets, lifted, err := p.UnCut(t.Context(), cut)
-			if err != nil || packets == 0 {
-				t.Fatalf("%d packets, %v", packets, err)
-			}
-			open := d.first("open", lifted.Before)
-			t.Logf("figure: cut bracket %s, %s after %s; open %s after the lifting", cut.After.Sub(cut.Before), word, hit.Sub(cut.Before), open.Sub(lifted.Before))
+			open := d.first("open", lifted)
+			t.Logf("figure: %s after %s; open %s after the lifting", word, hit.Sub(cut), open.Sub(lifted))
+			d.noRules(p, cluster)
 		})
 	}
 	t.Run("a cut ends by itself, and its rule can be swept", func(t *testing.T) {
-		cut, err := p.CutOff(t.Context(), cluster, d.pod.Status.PodIP, Refuse, 2*time.Second)
-		if err != nil {
+		cut := silence(provider.Refuse, 2*time.Second)
+		ends := cut.Add(2 * time.Second).Truncate(time.Second).Add(time.Second)
+		d.first("refused", cut)
+		open := d.first("open", cut.Add(time.Second))
+		t.Logf("figure: open %s after the promised end", open.Sub(ends))
+		if open.Before(ends.Add(-200*time.Millisecond)) || open.After(ends.Add(2*time.Second)) {
+			t.Errorf("open at %s, the cut was to end at %s or a second later", open, ends)
+		}
+		if err := p.Restore(t.Context(), cluster, pod, provider.Refuse); err != nil {
 			t.Fatal(err)
 		}
-		d.first("refused", cut.Before)
-		open := d.first("open", cut.After)
-		t.Logf("figure: open %s after the promised end", open.Sub(cut.Ends))
-		if open.Before(cut.Ends.Add(-200*time.Millisecond)) || open.After(cut.Ends.Add(time.Second)) {
-			t.Errorf("open at %s, the cut was to end at %s", open, cut.Ends)
-		}
-		if err := p.SweepCuts(t.Context(), cluster); err != nil {
-			t.Fatal(err)
-		}
-		if rules, err := p.in(t.Context(), worker(clusterOf(cluster.Name)), "iptables -w -S FORWARD"); err != nil || strings.Contains(rules, ruleMark) {
-			t.Errorf("rules left: %s, %v", rules, err)
-		}
+		d.noRules(p, cluster)
 	})
+}
+
+// noRules demands that no rule of a cut is left in the worker.
+func (d *dialler) noRules(p *Provider, cluster provider.Cluster) {
+	d.t.Helper()
+	if rules, err := p.in(d.t.Context(), worker(clusterOf(cluster.Name)), "iptables -w -S FORWARD"); err != nil || strings.Contains(rules, ruleMark) {
+		d.t.Errorf("rules left: %s, %v", rules, err)
+	}
 }

@@ -11,10 +11,6 @@ import (
 	"academy.example/lab/labctl/internal/provider"
 )
 
-// Bracket says when something was done in a node: not before the one instant and not after the other, by the node's clock,
-// which is this machine's where Docker runs natively.
-type Bracket struct{ Before, After time.Time }
-
 // uidPattern is what a pod's UID may look like; it goes into a script.
 var uidPattern = regexp.MustCompile(`^[-0-9a-f]{8,64}$`)
 

@@ -112,17 +112,6 @@ func TestProcesses_TheFirstOfTheOneContainer(t *testing.T) {
 	}
 }
 
-func TestParseStamp(t *testing.T) {
-	if at, err := parseStamp("1796030262.000000801"); err != nil || at.UnixNano() != 1796030262000000801 {
-		t.Errorf("got %s, %v", at, err)
-	}
-	for _, text := range []string{"", "1796030262", "1796030262.%N", "x.000000001"} {
-		if _, err := parseStamp(text); err == nil {
-			t.Errorf("%q was taken for an instant", text)
-		}
-	}
-}
-
 func TestRecord_WhatIsNotWholeOrOfAnotherVersionIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	whole := record{Schema: recordSchema, Name: "lab", Cluster: "labctl-lab", Server: "https://127.0.0.1:1", Kubeconfig: dir + "/kubeconfig", SharedClock: true}

@@ -53,23 +53,6 @@ func TestIn_AShellThatEndedOrHangsIsReplaced(t *testing.T) {
 	}
 }
 
-func TestBracketed_TheActionLiesBetweenTheInstants(t *testing.T) {
-	fakeDocker(t, localNode)
-	p := &Provider{}
-	defer p.closeShells()
-	before := time.Now()
-	b, err := p.bracketed(t.Context(), "node", "sleep 0.05")
-	if err != nil || b.Before.Before(before) || b.After.Sub(b.Before) < 50*time.Millisecond || b.After.After(time.Now()) {
-		t.Errorf("got %+v, %v", b, err)
-	}
-	if _, err := p.bracketed(t.Context(), "node", "echo the rule is unknown >&2; false"); err == nil || !strings.Contains(err.Error(), "the rule is unknown") {
-		t.Errorf("a failure: got %v", err)
-	}
-	if _, err := p.bracketed(t.Context(), "node", "true"); err != nil {
-		t.Errorf("after a failure: got %v", err)
-	}
-}
-
 func TestNodeProbe_AsksTheOpenShell(t *testing.T) {
 	fakeDocker(t, localNode)
 	p := &Provider{}

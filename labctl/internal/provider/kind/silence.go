@@ -12,29 +12,18 @@ import (
 // Silence stops the pod's processes, or cuts its way to the API server, for a while that ends by itself: the kernel ends a
 // cut, and a process in the node, which was begun before, lets stopped ones go on.
 func (p *Provider) Silence(ctx context.Context, cluster provider.Cluster, pod provider.PodRef, how provider.Silence, lasts time.Duration) error {
-	switch how {
-	case provider.Freeze:
+	if how == provider.Freeze {
 		return p.freezeFor(ctx, cluster, pod.UID, lasts)
-	case provider.Refuse:
-		_, err := p.CutOff(ctx, cluster, pod.IP, Refuse, lasts)
-		return err
-	default:
-		_, err := p.CutOff(ctx, cluster, pod.IP, BlackHole, lasts)
-		return err
 	}
+	return p.cutOff(ctx, cluster, pod.IP, how, lasts)
 }
 
 // Restore ends a silence.
 func (p *Provider) Restore(ctx context.Context, cluster provider.Cluster, pod provider.PodRef, how provider.Silence) error {
 	if how == provider.Freeze {
-		_, err := p.Thaw(ctx, cluster, pod.UID)
-		return err
+		return p.thaw(ctx, cluster, pod.UID)
 	}
-	_, err := p.in(ctx, worker(clusterOf(cluster.Name)), "iptables -w -S FORWARD | grep -F -e '-s "+pod.IP+"/32 ' | grep -F -e '"+ruleMark+"' | sed 's/^-A/iptables -w -D/' | sh")
-	if err != nil {
-		return fmt.Errorf("end the cut of %s: %w", pod.IP, err)
-	}
-	return nil
+	return p.mend(ctx, cluster, pod.IP)
 }
 
 // freezeFor arms the process that ends the freeze, and then freezes.

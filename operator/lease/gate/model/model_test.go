@@ -13,6 +13,9 @@ var update = flag.Bool("update", false, "write the traces of testdata anew")
 
 // TestModel_TheGateHoldsInEveryOrder runs the gate's own code in every order of the requests of a cluster and two machines.
 func TestModel_TheGateHoldsInEveryOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every order of its requests: half a minute of processor time")
+	}
 	for _, scope := range Scopes(Right) {
 		r, err := Check(t.Context(), scope)
 		if err != nil {
