@@ -75,8 +75,10 @@ func (a *app) evidenceExport(c *cobra.Command, k *course, f exportFlags, args []
 	if err != nil {
 		return err
 	}
-	if err := a.openCourse(k); err != nil {
-		return err
+	if len(args) == 0 { // runs that are named need no progress
+		if err := a.openCourse(k); err != nil {
+			return err
+		}
 	}
 	if f.runsDir, err = runsFolder(f.runsDir); err != nil {
 		return err
