@@ -130,6 +130,13 @@ func (w *world) types(root, work, page string) {
 	}
 	c := exec.Command("timeout", "900", "bash", "-c", script)
 	c.Env = w.env
+	for _, cache := range []string{"GOCACHE", "GOMODCACHE"} { // make builds; the reader's home is a new one
+		where, err := exec.Command("go", "env", cache).Output()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		c.Env = append(c.Env, cache+"="+strings.TrimSpace(string(where)))
+	}
 	out, err := c.CombinedOutput()
 	if err != nil && !strings.Contains(string(out), "### WRONG") || strings.Contains(string(out), "### WRONG") {
 		w.t.Errorf("%s: %v\n%s", page, err, out)
