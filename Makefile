@@ -54,8 +54,8 @@ watch: lab-up ## follow the Lease live: every renewal, release and takeover
 	@bin/labctl watch
 
 test: build ## run every test of both modules; V=-v shows each
-	go test $(V) ./...
-	cd labctl/cluster && go test $(V) ./...
+	go test -timeout 30m $(V) ./...
+	cd labctl/cluster && go test -timeout 30m $(V) ./...
 
 e2e-kind: tools ## the suite and the faults on a real kubelet; needs Docker and a node image (LABCTL_KIND_IMAGE=…)
 	@LABCTL_E2E_KIND=1 go test ./labctl/internal/provider/kind -run TestConformance -count=1 -v -timeout 20m | \
@@ -86,7 +86,7 @@ lint: ## format, vet, staticcheck, tidy
 	cd labctl/cluster && go vet ./... && go mod tidy -diff
 
 race: ## the race detector on everything that needs no cluster, a C compiler is needed
-	@if command -v cc >/dev/null; then CGO_ENABLED=1 go test -race -short ./...; else echo "race: left out, there is no C compiler (cc)"; fi
+	@if command -v cc >/dev/null; then CGO_ENABLED=1 go test -timeout 30m -race -short ./...; else echo "race: left out, there is no C compiler (cc)"; fi
 
 bench: build ## measure the instrument: how late labctl sees things, idle and with one core kept busy
 	@bin/labctl up --name bench >/dev/null
