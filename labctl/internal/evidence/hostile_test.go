@@ -90,6 +90,9 @@ func small(t testing.TB) *Bundle {
 
 // TestVerify_AHundredTrials is the promise of a second.
 func TestVerify_AHundredTrials(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures the processor's time")
+	}
 	b := student(t, 1)
 	for n := range 2 {
 		for name, data := range student(t, 2+n).Files {

@@ -60,6 +60,21 @@ func (s *played) stream(o *Observer) stream {
 	}
 }
 
+// opened is how many watches were opened by now.
+func (s *played) opened() int {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.watches)
+}
+
+// at is one of the watches that were opened.
+func (s *played) at(n int) *watch.RaceFreeFakeWatcher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watches[n]
+}
+
 // run follows a source inside a bubble, plays it, and returns what was told.
 func run(t *testing.T, s *played, play func(o *Observer)) (told []string) {
 	t.Helper()
@@ -92,11 +107,11 @@ func run(t *testing.T, s *played, play func(o *Observer)) (told []string) {
 func TestFollow_ABrokenWatchIsResumedFromTheLastVersionWithoutAHole(t *testing.T) {
 	s := &played{lists: []string{"10"}}
 	told := run(t, s, func(*Observer) {
-		s.watches[0].Modify(lease("11", "a"))
+		s.at(0).Modify(lease("11", "a"))
 		synctest.Wait()
-		s.watches[0].Stop()
+		s.at(0).Stop()
 		synctest.Wait()
-		s.watches[1].Modify(lease("12", "b"))
+		s.at(1).Modify(lease("12", "b"))
 	})
 	if want := []string{"list-10", "a", "b"}; !slices.Equal(told, want) {
 		t.Errorf("told %v, want %v", told, want)
@@ -109,7 +124,7 @@ func TestFollow_ABrokenWatchIsResumedFromTheLastVersionWithoutAHole(t *testing.T
 func TestFollow_AVersionTheServerForgotIsAHole(t *testing.T) {
 	s := &played{lists: []string{"10", "90"}}
 	gone := apierrors.NewResourceExpired("too old resource version").Status()
-	told := run(t, s, func(*Observer) { s.watches[0].Error(&gone) })
+	told := run(t, s, func(*Observer) { s.at(0).Error(&gone) })
 	if want := []string{"list-10", "list-90", "watch-hole"}; !slices.Equal(told, want) {
 		t.Errorf("told %v, want %v", told, want)
 	}
@@ -121,9 +136,9 @@ func TestFollow_AListAfterAHoleTellsWhatWasDeletedInIt(t *testing.T) {
 	told := run(t, s, func(*Observer) {
 		other := lease("11", "other")
 		other.UID = "another object"
-		s.watches[0].Add(other)
+		s.at(0).Add(other)
 		synctest.Wait()
-		s.watches[0].Error(&gone)
+		s.at(0).Error(&gone)
 	})
 	if want := []string{"list-10", "other", "list-90", "lease-deleted", "watch-hole"}; !slices.Equal(told, want) {
 		t.Errorf("told %v, want %v", told, want)
@@ -133,11 +148,11 @@ func TestFollow_AListAfterAHoleTellsWhatWasDeletedInIt(t *testing.T) {
 func TestFollow_AWatchThatWasAwayForLongDeliversLate(t *testing.T) {
 	s := &played{lists: []string{"10"}, errs: []error{nil, errors.New("connection refused"), errors.New("connection refused")}}
 	told := run(t, s, func(*Observer) {
-		s.watches[0].Stop()
-		for len(s.watches) < 2 {
+		s.at(0).Stop()
+		for s.opened() < 2 {
 			<-virtual(retryAfter)
 		}
-		s.watches[1].Modify(lease("12", "b"))
+		s.at(1).Modify(lease("12", "b"))
 	})
 	if want := []string{"list-10", "watch-hole", "b"}; !slices.Equal(told, want) {
 		t.Errorf("told %v, want %v", told, want)
@@ -147,7 +162,7 @@ func TestFollow_AWatchThatWasAwayForLongDeliversLate(t *testing.T) {
 func TestFollow_AServerThatIsAwayIsAskedAgain(t *testing.T) {
 	s := &played{lists: []string{"10"}, errs: []error{errors.New("connection refused"), errors.New("connection refused")}}
 	run(t, s, func(*Observer) {
-		for len(s.watches) == 0 { // virtual time: the pauses pass while this goroutine waits
+		for s.opened() == 0 { // virtual time: the pauses pass while this goroutine waits
 			<-virtual(retryAfter)
 		}
 	})

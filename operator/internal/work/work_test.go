@@ -258,6 +258,7 @@ func TestWrite_UnfencedTheLastWriterWins(t *testing.T) {
 		})
 		stop := f.lead(t)
 		time.Sleep(tick / 2)
+		synctest.Wait()
 		if sent != "3 at version " {
 			t.Errorf("got a write of %q, want 3 without a precondition", sent)
 		}

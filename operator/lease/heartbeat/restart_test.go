@@ -75,6 +75,7 @@ func handOver(t *testing.T, release, standby bool, starts time.Duration) (r rest
 		}
 		synctest.Wait()
 		r = watch(store, store.Client(), "b")
+		synctest.Wait() // b was begun by a timer
 		stopB()
 		synctest.Wait()
 	})
