@@ -64,7 +64,7 @@ func solved(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list(t).Fill(&text, runs(t, runsDir), source.Version)
+	list(t).Fill(&text, checklist.Known{Runs: runs(t, runsDir), ClientGo: source.Version})
 	out := string(text.Encode())
 	for id, value := range words {
 		out = put(out, id, value)
@@ -227,7 +227,7 @@ func TestFill_leavesWhatIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	filled := list(t).Fill(&text, runs(t, runsDir), source.Version)
+	filled := list(t).Fill(&text, checklist.Known{Runs: runs(t, runsDir), ClientGo: source.Version})
 	for _, f := range filled {
 		if f.ID == "B4" && (f.Left == "" || f.Value != "9.99 s") {
 			t.Errorf("B4 was overwritten: %+v", f)
@@ -241,7 +241,7 @@ func TestFill_leavesWhatIsWritten(t *testing.T) {
 		t.Error("the line ends were changed")
 	}
 	again, _ := plain.Decode([]byte(out))
-	for _, f := range list(t).Fill(&again, runs(t, runsDir), source.Version) {
+	for _, f := range list(t).Fill(&again, checklist.Known{Runs: runs(t, runsDir), ClientGo: source.Version}) {
 		if f.Left == "" {
 			t.Errorf("written twice: %+v", f)
 		}
@@ -272,6 +272,6 @@ func FuzzCheck(f *testing.F) {
 		if l.Check(text, none).Verdict == check.Pass {
 			t.Error("it passes without a run")
 		}
-		l.Fill(&text, nil, source.Version)
+		l.Fill(&text, checklist.Known{ClientGo: source.Version})
 	})
 }

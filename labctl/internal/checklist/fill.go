@@ -25,14 +25,9 @@ type Known struct {
 	Predicted func(exercise, question string) string
 }
 
-// Fill is FillFrom with runs alone, the oldest first.
-func (l List) Fill(text *plain.Text, runs []recorded.Run, clientGo string) []Filled {
-	return l.FillFrom(text, Known{Runs: runs, ClientGo: clientGo})
-}
-
-// FillFrom writes into blank fields what the newest trials give, with the run that they come from, and what was predicted in the
+// Fill writes into blank fields what the newest trials give, with the run that they come from, and what was predicted in the
 // exercises, and leaves all else.
-func (l List) FillFrom(text *plain.Text, known Known) []Filled {
+func (l List) Fill(text *plain.Text, known Known) []Filled {
 	byName := func(name string) (recorded.Run, bool, error) {
 		for _, r := range known.Runs {
 			if r.Name == name {

@@ -146,7 +146,7 @@ func (a *app) checklistFill(runsDir, file string) error {
 	for _, err := range skipped {
 		fmt.Fprintf(a.streams.Err, "note: a run is left out: %v\n", err)
 	}
-	filled := l.FillFrom(&text, checklist.Known{Runs: runs, ClientGo: clientGo(), Predicted: a.predictions()})
+	filled := l.Fill(&text, checklist.Known{Runs: runs, ClientGo: clientGo(), Predicted: a.predictions()})
 	if err := replaceFile(file, text.Encode()); err != nil {
 		return err
 	}

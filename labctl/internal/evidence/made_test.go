@@ -264,7 +264,7 @@ func filled(t testing.TB, b *Bundle) []byte {
 			runs = append(runs, recorded.Run{Name: r.Path, StartedAt: r.Info.StartedAt, Failover: r.Report()})
 		}
 	}
-	l.Fill(&text, runs, source.Version)
+	l.Fill(&text, checklist.Known{Runs: runs, ClientGo: source.Version})
 	return text.Encode()
 }
 

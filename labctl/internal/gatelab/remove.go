@@ -15,13 +15,12 @@ import (
 
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/operator/api"
 	"academy.example/lab/operator/lease/gate"
 )
 
 const mergePatch = types.MergePatchType
-
-var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // resources is what the API calls each kind.
 var resources = map[gate.Kind]string{gate.Cluster: "terraformclusters", gate.Machine: "terraformmachines", gate.MachinePool: "terraformmachinepools"}
@@ -81,7 +80,7 @@ func (l *Lab) Remove(ctx context.Context) (r Removed, err error) {
 // ownKinds are the gate's kinds whose CRDs are there and carry the lab's label. Who may not read them has not made them.
 func (l *Lab) ownKinds(ctx context.Context) (kinds []gate.Kind, err error) {
 	for _, kind := range gate.Kinds() {
-		d, err := l.objects.Resource(definitions).Get(ctx, crd(kind), metav1.GetOptions{})
+		d, err := l.objects.Resource(replica.Definitions).Get(ctx, crd(kind), metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
 		case err != nil:
@@ -96,7 +95,7 @@ func (l *Lab) ownKinds(ctx context.Context) (kinds []gate.Kind, err error) {
 // foreignKinds refuses a cluster that has one of the kinds from somebody else, before anything is changed.
 func (l *Lab) foreignKinds(ctx context.Context) error {
 	for _, kind := range gate.Kinds() {
-		d, err := l.objects.Resource(definitions).Get(ctx, crd(kind), metav1.GetOptions{})
+		d, err := l.objects.Resource(replica.Definitions).Get(ctx, crd(kind), metav1.GetOptions{})
 		if err == nil && !ours(d) {
 			return &provider.Problem{Err: fmt.Errorf("this cluster has the kind %s already, and labctl did not make it: nothing was changed", kind),
 				Hint: "labctl up --name gate --provider embedded && labctl gate run --name gate"}
@@ -196,7 +195,7 @@ func (l *Lab) removeKinds(ctx context.Context, kinds []gate.Kind) (stay string, 
 	}
 	for _, kind := range kinds {
 		err := l.await(ctx, time.Minute, "CRD "+crd(kind)+" to go", func(ctx context.Context) (bool, error) {
-			err := l.objects.Resource(definitions).Delete(ctx, crd(kind), metav1.DeleteOptions{})
+			err := l.objects.Resource(replica.Definitions).Delete(ctx, crd(kind), metav1.DeleteOptions{})
 			return apierrors.IsNotFound(err), ignoreAbsent(err)
 		})
 		if err != nil {

@@ -8,13 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
+
+	"academy.example/lab/labctl/internal/replica"
 )
 
 // kinds is a cluster with the CRD of machines, with labels.
 func kinds(labels map[string]any) *Lab {
 	d := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": "terraformmachines.captf.io", "labels": labels}}}
-	lists := map[schema.GroupVersionResource]string{definitions: "CustomResourceDefinitionList", named[0]: "DeploymentList"}
+	lists := map[schema.GroupVersionResource]string{replica.Definitions: "CustomResourceDefinitionList", named[0]: "DeploymentList"}
 	return &Lab{Namespace: "n", Say: func(string) {}, objects: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, d)}
 }
 

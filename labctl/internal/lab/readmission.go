@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"academy.example/lab/labctl/internal/provider"
+	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/operator/api"
 	"academy.example/lab/operator/lease/readmission"
 )
@@ -26,13 +27,10 @@ import (
 // served is how long a new kind may take to be served, and servedLook how often it is tried.
 const served, servedLook = 15 * time.Second, 200 * time.Millisecond
 
-var (
-	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-)
+var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
 // readmissionKinds maps each kind of the manifests to what the API calls it. All of them belong to no namespace.
-var readmissionKinds = map[string]schema.GroupVersionResource{"CustomResourceDefinition": definitions, "Namespace": namespaces,
+var readmissionKinds = map[string]schema.GroupVersionResource{"CustomResourceDefinition": replica.Definitions, "Namespace": namespaces,
 	"ClusterQueue": readmission.ClusterQueues, "AdmissionCheck": readmission.AdmissionChecks}
 
 // Gate is the readmission gate of the lab's cluster, as its manifests name things.
@@ -69,7 +67,7 @@ func (l *Lab) InstallReadmission(ctx context.Context, manifests fs.FS) error {
 		if o.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
-		if there, ours, err := owned(ctx, client, definitions, o.GetName()); err != nil || there && !ours {
+		if there, ours, err := owned(ctx, client, replica.Definitions, o.GetName()); err != nil || there && !ours {
 			return errors.Join(err, foreignKueue(there && !ours))
 		}
 	}
@@ -92,7 +90,7 @@ func foreignKueue(is bool) error {
 // mayDefine asks for the rights that are needed, one by one.
 func (l *Lab) mayDefine(ctx context.Context) error {
 	for _, right := range []authorizationv1.ResourceAttributes{
-		{Verb: "create", Group: definitions.Group, Resource: definitions.Resource}, {Verb: "patch", Group: definitions.Group, Resource: definitions.Resource},
+		{Verb: "create", Group: replica.Definitions.Group, Resource: replica.Definitions.Resource}, {Verb: "patch", Group: replica.Definitions.Group, Resource: replica.Definitions.Resource},
 		{Verb: "create", Resource: namespaces.Resource},
 		{Verb: "create", Group: readmission.Group, Resource: readmission.ClusterQueues.Resource}, {Verb: "create", Group: readmission.Group, Resource: readmission.AdmissionChecks.Resource},
 	} {
