@@ -13,8 +13,9 @@ import (
 	"academy.example/lab/labctl/internal/provider"
 )
 
-// localNode is a docker whose nodes are this machine.
-const localNode = `[ "$1" = exec ] && shift 3 && exec "$@"`
+// localNode is a docker whose nodes are this machine. As with the real one, what it runs is not its own process: with
+// docker killed, the command loses its input and no more.
+const localNode = `[ "$1" = exec ] && shift 3 && "$@"; exit $?`
 
 func TestIn_OneShellForAllThatIsAsked(t *testing.T) {
 	fakeDocker(t, localNode)
