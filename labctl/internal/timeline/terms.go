@@ -68,32 +68,41 @@ func (m *measurer) lastWrite() (last request, ok bool) {
 	return last, ok
 }
 
-// pollSince is the successor's first poll that the server received at or after the moment.
-func (m *measurer) pollSince(at float64) (request, bool) {
+// polls are the successor's polls that the API server answered.
+func (m *measurer) polls() (all []request) {
 	winner := m.podOf(m.takeover.Holder)
 	for _, r := range m.requests {
-		if r.Pod == winner && r.Verb == "get" && r.Code == 200 && r.received >= at {
+		if r.Pod == winner && r.Verb == "get" && r.Code == 200 {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// pollSince is the successor's first poll that the server received at or after the moment.
+func (m *measurer) pollSince(at float64) (request, bool) {
+	for _, r := range m.polls() {
+		if r.received >= at {
 			return r, true
 		}
 	}
 	return request{}, false
 }
 
-// crossing are the successor's polls that may be the first to see a write: the first one received after the write was, and
-// if the two requests crossed, also the next. Which of the two saw the write the log does not say, but they are a poll pause
-// apart, so only one of them goes with what followed: the one that leaves less to explain.
-func (m *measurer) crossing(write request) []request {
-	first, ok := m.pollSince(write.received)
-	if !ok {
-		return nil
+// crossing are the successor's polls that may be the first to see a write: those that were under way together with it, and
+// the first after it. Which of them saw the write the log does not say, but they are a poll pause apart, so only one goes
+// with what followed: the one that leaves less to explain.
+func (m *measurer) crossing(write request) (may []request) {
+	for _, r := range m.polls() {
+		if r.answered < write.received {
+			continue
+		}
+		may = append(may, r)
+		if r.received >= write.answered {
+			break
+		}
 	}
-	if first.received >= write.answered {
-		return []request{first}
-	}
-	if next, ok := m.pollSince(math.Nextafter(first.received, math.Inf(1))); ok {
-		return []request{first, next}
-	}
-	return []request{first}
+	return may
 }
 
 // deciding are the successor's polls that may be the first after its wait: the first one received, and the next if that one

@@ -77,6 +77,18 @@ func TestTerms_OfRequestsThatCrossedGoWithWhatFollowed(t *testing.T) {
 	}
 }
 
+// A poll that the server took in before the release, and answered after it, may have seen the release: then the takeover
+// follows at once, and not after the next poll.
+func TestTerms_APollUnderWayMayHaveSeenTheRelease(t *testing.T) {
+	s := steady().request(8, "old", "update").fault(9, "rollout").
+		add(9.04, Event{Kind: LeaseRequest, Request: &Request{Verb: "get", Code: 200, Pod: "other", Received: wall(9.01), Answered: wall(9.04)}}).
+		add(9.03, Event{Kind: LeaseRequest, Request: &Request{Verb: "update", Code: 200, Pod: "old", UID: "old-uid", Received: wall(9.02), Answered: wall(9.03)}}).
+		lease(9.03, "", 3).end(9.12).lease(9.06, "other", 4).request(11, "other", "get")
+	if got := Measure(s.events, 1).Terms; got == nil || !near(got.PollPhaseSeconds, 0) || !near(got.ResidualSeconds, 0.03) {
+		t.Errorf("got %+v, want the poll under way and 30 ms left", got)
+	}
+}
+
 func TestMeasure_ARefusedReleaseIsInTheTrial(t *testing.T) {
 	s := steady().fault(9, "force-delete").add(9.02, Event{Kind: LeaseRequest, Request: &Request{Verb: "update", Code: 401, Received: wall(9.01), Answered: wall(9.015)}}).
 		end(9.03).lease(24, "other", 4)
