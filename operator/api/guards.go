@@ -1,5 +1,10 @@
 package api
 
+import (
+	"cmp"
+	"strings"
+)
+
 // Guards are the protections of the guarded election, each a switch: turned off, the weak point of bare client-go that it
 // covers can be seen. The plain election has none of them and does not read them, but for Fence, which the work asks.
 type Guards struct {
@@ -19,6 +24,20 @@ type Guards struct {
 
 // AllGuards returns every protection turned on.
 func AllGuards() Guards { return Guards{Client: true, Deadline: true, Release: true, Fence: true} }
+
+// String names the protections that are on: "all", "none", or those that are left.
+func (g Guards) String() string {
+	if g == AllGuards() {
+		return "all"
+	}
+	var on []string
+	for _, each := range g.Each() {
+		if *each.On {
+			on = append(on, strings.TrimPrefix(each.Flag, "guard-"))
+		}
+	}
+	return cmp.Or(strings.Join(on, ", "), "none")
+}
 
 // Guard is one protection under its flag's name.
 type Guard struct {

@@ -15,8 +15,7 @@ import (
 type Config struct {
 	report.Header
 	// Namespace is that of the replicas.
-	Namespace  string
-	Kubernetes string // version
+	Namespace string
 	// SharedClock is whether the replicas and the API server read the observer's clock.
 	SharedClock bool
 	// Followed is whether it is just any Lease: nothing is known of its candidates.
@@ -72,7 +71,7 @@ func New(config Config) *Board { return &Board{config: config.visible()} }
 
 // visible makes every text of the configuration one that can be printed; see timeline.Visible.
 func (c Config) visible() Config {
-	c.Header, c.Namespace, c.Kubernetes = c.Header.Visible(), timeline.Visible(c.Namespace), timeline.Visible(c.Kubernetes)
+	c.Header, c.Namespace = c.Header.Visible(), timeline.Visible(c.Namespace)
 	return c
 }
 

@@ -224,13 +224,12 @@ func (b *Board) expect(f *Failover) {
 	header := b.config.Header
 	header.Timing = b.Config().Timing
 	in := header.Input(fault.Mode(f.Fault.Mode), len(f.Fault.Standbys))
+	in.StopSeconds = f.Trial.StopSeconds()
 	class := f.Trial.Class
 	if class == "" || class == timeline.Unknown {
 		class = f.expected(in)
 	}
-	if class != f.Class {
-		f.Class, f.Predicted = class, predict(in, class)
-	}
+	f.Class, f.Predicted = class, predict(in, class)
 }
 
 // gapless is the prediction of what has no model.

@@ -190,26 +190,11 @@ func gapInBand(c Case) (Verdict, string) {
 		return Unknown, err.Error()
 	}
 	p := gap.Range(c.Input, c.Trial.Class)
-	if drained := drained(c); !p.Holds(*c.Trial.LockGapSeconds + drained) {
-		reason := fmt.Sprintf("%.2f s is outside of %.1f … %.1f s (tolerances −%.1f and +%.1f s)",
-			*c.Trial.LockGapSeconds+drained, p.MinSeconds, p.MaxSeconds, gap.EarlySeconds, gap.LateSeconds)
-		if drained > 0 {
-			reason += fmt.Sprintf(", of which the old leader stopped its work for %.2f s", drained)
-		}
-		return Fail, reason
+	if !p.Holds(*c.Trial.LockGapSeconds) {
+		return Fail, fmt.Sprintf("%.2f s is outside of %.1f … %.1f s (tolerances −%.1f and +%.1f s)",
+			*c.Trial.LockGapSeconds, p.MinSeconds, p.MaxSeconds, gap.EarlySeconds, gap.LateSeconds)
 	}
 	return Pass, ""
-}
-
-// drained is how long a leader that was asked to stop lived on without renewing, in a trial in which its record had to run out: the
-// model counts from its last sign of life, and the lock gap from its end. In seconds; 0 where that is one moment.
-func drained(c Case) float64 {
-	asked, ok2 := c.Trial.Instant(timeline.T2)
-	ended, ok3 := c.Trial.Instant(timeline.T3)
-	if c.Trial.Class != timeline.Expired || !c.Input.Asks() || !ok2 || !ok3 {
-		return 0
-	}
-	return max(0, ended-asked)
 }
 
 func overlapNone(c Case) (Verdict, string) {

@@ -172,7 +172,7 @@ func TestGapInBand_CountsFromTheLastSignOfLife(t *testing.T) {
 	} {
 		trial := timeline.Trial{Mode: string(fault.Graceful), Class: timeline.Expired, LockGapSeconds: &c.gap, Standbys: 1,
 			InstantsSeconds: map[string]float64{timeline.T2: c.asked, timeline.T3: c.ended}}
-		in := gap.Input{Timing: api.Default(), Mode: fault.Graceful, Standbys: 1, KeepsLease: true}
+		in := gap.Input{Timing: api.Default(), Mode: fault.Graceful, Standbys: 1, KeepsLease: true, StopSeconds: trial.StopSeconds()}
 		if got := Only([]Case{{Trial: trial, Input: in}}, GapInBand); len(got) != 1 || got[0].Verdict != c.want {
 			t.Errorf("%+v: got %+v, want %s", c, got, c.want)
 		}

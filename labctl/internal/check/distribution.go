@@ -53,7 +53,7 @@ func ranks(cases []Case, class timeline.Class) []float64 {
 		}
 		in := c.Input
 		in.ReplacementStart = 0 // whether it was quicker is in the record
-		ranks = append(ranks, gap.Distribute(in, class, -1).Rank(*t.LockGapSeconds+drained(c), t.Winner == timeline.Replacement, random.Float64()))
+		ranks = append(ranks, gap.Distribute(in, class, -1).Rank(*t.LockGapSeconds, t.Winner == timeline.Replacement, random.Float64()))
 	}
 	return ranks
 }

@@ -125,8 +125,8 @@ func (s source) once(ctx context.Context, feed *tui.Feed) (connected bool, err e
 
 // configOf is what runs.
 func configOf(ctx context.Context, l *lab.Lab, w lab.Watching) (board.Config, error) {
-	c := board.Config{Header: report.Header{Provider: l.Cluster.Provider, Lease: w.Namespace + "/" + w.Lease}, Namespace: w.Namespace,
-		Kubernetes: l.Cluster.Kubernetes, SharedClock: l.Cluster.SharedClock, Followed: w.Lease != ""}
+	c := board.Config{Header: report.Header{Provider: l.Cluster.Provider, Lease: w.Namespace + "/" + w.Lease, Kubernetes: l.Cluster.Kubernetes}, Namespace: w.Namespace,
+		SharedClock: l.Cluster.SharedClock, Followed: w.Lease != ""}
 	if !c.Followed {
 		header, err := l.Running(ctx)
 		if err != nil {

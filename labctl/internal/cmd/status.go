@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -69,7 +68,7 @@ func (a *app) printStatus(s lab.Status) {
 	}
 	fmt.Fprintf(out, "election %s, identity %s, ReleaseOnCancel %t\n", s.Settings.Election, s.Settings.Identity, s.Settings.ReleaseOnCancel)
 	if s.Settings.Election == api.ElectionGuarded {
-		fmt.Fprintf(out, "on loss %s, guards %s\n", s.Settings.OnLoss, guardsOn(s.Settings.Guards))
+		fmt.Fprintf(out, "on loss %s, guards %s\n", s.Settings.OnLoss, s.Settings.Guards)
 	}
 	if s.Settings.Election == api.ElectionCoordinated {
 		fmt.Fprintf(out, "version %s, elected by the API server\n", s.Settings.BinaryVersion)
@@ -112,20 +111,6 @@ func (a *app) printStatus(s lab.Status) {
 		fmt.Fprintf(table, "  %s\t%s\t%s\trestarts %d\n", shown(p.Name), role, shown(state), p.Restarts)
 	}
 	table.Flush()
-}
-
-// guardsOn names the protections that are on: "all", or those that are left.
-func guardsOn(g api.Guards) string {
-	if g == api.AllGuards() {
-		return "all"
-	}
-	var on []string
-	for _, each := range g.Each() {
-		if *each.On {
-			on = append(on, strings.TrimPrefix(each.Flag, "guard-"))
-		}
-	}
-	return cmp.Or(strings.Join(on, ", "), "none")
 }
 
 // renewedWhen says when a renewTime was, by this machine's clock. One that is a day off was written by no candidate of today.

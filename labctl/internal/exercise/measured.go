@@ -6,7 +6,6 @@ import (
 
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/exercise/recorded"
-	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/timeline"
 )
@@ -163,11 +162,7 @@ func (w Want) differs(t recorded.Trial) (why string, unknown bool) {
 
 // band is the range that the model gives for the trial as it happened.
 func band(t recorded.Trial) gap.Prediction {
-	in := t.Run.Input(fault.Mode(t.Mode), t.Standbys)
-	if t.ReplacementStartSeconds != nil {
-		in.ReplacementStart = *t.ReplacementStartSeconds
-	}
-	return gap.Range(in, t.Class)
+	return gap.Range(t.Run.Of(t.Trial), t.Class)
 }
 
 // shorter says that a trial's lock gap is not longer than each one of the other question; empty if all are.

@@ -56,8 +56,21 @@ func (d *Distribution) Mean() float64 {
 }
 
 // Distribute returns the distribution of the lock gap for a class of failover; nil for a restart in place, which the protocol
-// does not decide, and for the coordinated election, of which only bounds are derived. age fixes the age of the last renewal at the fault, in seconds; a negative one leaves it uniform.
+// does not decide, and for the coordinated election, of which only bounds are derived. age fixes the age of the last renewal
+// at the fault, in seconds; a negative one leaves it uniform.
 func Distribute(in Input, class timeline.Class, age float64) *Distribution {
+	stopped := in.Stopped(class)
+	in.StopSeconds = 0
+	d := distribute(in, class, age)
+	if d == nil || stopped == 0 {
+		return d
+	}
+	later := *d
+	later.from -= stopped
+	return &later
+}
+
+func distribute(in Input, class timeline.Class, age float64) *Distribution {
 	key := distributionKey{in, class, age}
 	if known, ok := distributions.Load(key); ok {
 		return known.(*Distribution)

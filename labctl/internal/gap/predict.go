@@ -37,6 +37,9 @@ type Input struct {
 	ReplacementStart float64
 	// KeepsLease is whether the holder leaves the Lease held although it is asked to stop: ReleaseOnCancel is off.
 	KeepsLease bool
+	// StopSeconds is how long a holder that was asked to stop, and left the Lease held, lived on without renewing. The gap
+	// counts from its end, the wait of a standby does not; 0 before it is known.
+	StopSeconds float64
 	// UniqueIdentity is whether each process has an identity of its own, so that a restarted one is a newcomer.
 	UniqueIdentity bool
 	// Coordinated is whether the API server elects the holder (KEP-4355), and nobody takes the Lease.
@@ -61,6 +64,14 @@ func (in Input) Accepts(class timeline.Class) bool {
 func (in Input) Asks() bool {
 	d, _ := fault.Describe(in.Mode)
 	return d.Releases
+}
+
+// Stopped is how many seconds of a standby's wait are no part of the gap, since the old holder's process still ran.
+func (in Input) Stopped(class timeline.Class) float64 {
+	if class != timeline.Expired || !in.Asks() {
+		return 0
+	}
+	return in.StopSeconds
 }
 
 // Transitions is how much leaseTransitions rises, and whether it begins at 0 instead. A plain holder that makes a deleted Lease
@@ -204,6 +215,10 @@ func Range(in Input, class timeline.Class) Prediction {
 		if in.Standbys < 1 {
 			p.MinSeconds = in.ReplacementStart + lease
 			p.MaxSeconds = in.ReplacementStart + lease + LongestPause*retry
+		}
+		if stopped := in.Stopped(class); stopped > 0 {
+			p.MinSeconds, p.MaxSeconds = milli(p.MinSeconds-stopped), milli(p.MaxSeconds-stopped)
+			p.Terms += fmt.Sprintf(" − the %.2f s that the old holder's process lived on without renewing", stopped)
 		}
 		return p
 	}

@@ -15,6 +15,7 @@ import (
 	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
 )
 
 // Options says which failovers to time.
@@ -83,7 +84,7 @@ func (l *Lab) Failover(ctx context.Context, options Options) (report.Failover, e
 func (l *Lab) header(state replica.State, lanes int) report.Header {
 	h := report.Header{Schema: report.Schema, Kind: kindRun, Provider: l.Cluster.Provider, Timing: state.Settings.Timing,
 		Operator: l.Deployment.Namespace + "/" + l.Deployment.Name, Lease: l.leaseNamespace() + "/" + state.Settings.LeaseName,
-		Foreign: l.foreign != nil, PodStartLatencySeconds: l.Cluster.PodStartLatency.Seconds()}
+		Foreign: l.foreign != nil, PodStartLatencySeconds: l.Cluster.PodStartLatency.Seconds(), Kubernetes: l.Cluster.Kubernetes}
 	if lanes > 1 {
 		h.Operator, h.Lease = laneNamespace("*")+"/"+l.Deployment.Name, laneNamespace("*")+"/"+state.Settings.LeaseName
 	} else {
@@ -92,6 +93,9 @@ func (l *Lab) header(state replica.State, lanes int) report.Header {
 	if l.foreign == nil {
 		h.Election, h.Identity = report.Setting(state.Settings.Election), report.Setting(state.Settings.Identity)
 		h.ReleaseOnCancel = &state.Settings.ReleaseOnCancel
+		if state.Settings.Election == api.ElectionGuarded {
+			h.OnLoss, h.Guards = report.Setting(state.Settings.OnLoss), &state.Settings.Guards
+		}
 	}
 	return h
 }

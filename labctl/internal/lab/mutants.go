@@ -285,7 +285,7 @@ func (l *lane) once(ctx context.Context, s Subject) (look mutant.Look, void bool
 		return look, false, err
 	}
 	t := l.view.measure(n)
-	look = mutant.Judge(l.view.all(), n, t, l.run.header.Input(s.Mode, t.Standbys))
+	look = mutant.Judge(l.view.all(), n, t, l.run.header.Of(t))
 	return look, t.Void != "" && len(look.Alarms) == 0, nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"text/tabwriter"
 
 	"academy.example/lab/labctl/internal/check"
-	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
@@ -159,7 +158,7 @@ func (p *Pool) sum() {
 	p.N = len(gaps)
 	p.MinSeconds, p.MedianSeconds, p.MaxSeconds = gaps[0], (gaps[(p.N-1)/2]+gaps[p.N/2])/2, gaps[p.N-1]
 	for i, t := range p.trials {
-		band := gap.Range(p.header.Input(fault.Mode(t.Mode), t.Standbys), p.Class)
+		band := gap.Range(p.header.Of(t), p.Class)
 		if i == 0 {
 			p.PredictedMinSeconds = band.MinSeconds
 		}

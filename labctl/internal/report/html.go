@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // the page and its style
 	"fmt"
 	"html/template"
@@ -140,7 +141,7 @@ func facts(f Failover, about About) []fact {
 	if f.Virtual() {
 		started, start = started+", in virtual time", "there are no pods"
 	}
-	return []fact{
+	facts := []fact{
 		{"LeaseDuration", f.Timing.LeaseDuration.String(), flag(api.FlagLeaseDuration)},
 		{"RenewDeadline", renew, flag(api.FlagRenewDeadline)},
 		{"RetryPeriod", f.Timing.RetryPeriod.String(), flag(api.FlagRetryPeriod)},
@@ -151,7 +152,7 @@ func facts(f Failover, about About) []fact {
 		{"Lease", lease, ""},
 		{"provider", known(f.Provider), ""},
 		{"pod start latency", start, ""},
-		{"Kubernetes", "not recorded", ""},
+		{"Kubernetes", cmp.Or(f.Kubernetes, "not recorded"), ""},
 		{"labctl", known(about.Labctl), ""},
 		{"the model was read in", modelSource(), ""},
 		{"lab", known(about.Lab), ""},
@@ -160,6 +161,10 @@ func facts(f Failover, about About) []fact {
 		{"began at", started, ""},
 		{"took", took(f.Trials, about), ""},
 	}
+	if f.Guards != nil {
+		facts = slices.Insert(facts, 6, fact{"on loss", known(string(f.OnLoss)), flag(api.FlagOnLoss)}, fact{"guards", f.Guards.String(), flag("guard-…")})
+	}
+	return facts
 }
 
 func known(text string) string {

@@ -11,6 +11,7 @@ import (
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
 )
 
 // answer is how long nobody led, for one mode.
@@ -188,7 +189,7 @@ func commands(f Failover, about About) []command {
 	}
 	again = append(again, command{"labctl report " + name + " --format html --output " + argument(about.Name+".html"), "makes this page again from the recorded events"},
 		command{"labctl replay " + name, "shows the events as they happened"})
-	if f.Election == "guarded" && !f.Virtual() {
+	if f.Election == api.ElectionGuarded && f.Guards == nil && !f.Virtual() {
 		again[1].Does += ". Which guards were on, and what was done on loss, is not recorded: labctl status tells it of a lab that is up"
 	}
 	return again
@@ -209,7 +210,15 @@ func settings(h Header, lanes int) string {
 		flags += " --identity " + argument(string(h.Identity))
 	}
 	if h.ReleaseOnCancel != nil {
-		flags += fmt.Sprintf(" --release-on-cancel %t", *h.ReleaseOnCancel)
+		flags += fmt.Sprintf(" --release-on-cancel=%t", *h.ReleaseOnCancel)
+	}
+	if h.OnLoss != "" {
+		flags += " --on-loss " + argument(string(h.OnLoss))
+	}
+	if h.Guards != nil {
+		for _, g := range h.Guards.Each() {
+			flags += fmt.Sprintf(" --%s=%t", g.Flag, *g.On)
+		}
 	}
 	return flags
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/timeline"
 )
@@ -93,7 +92,7 @@ func expect(g group, class timeline.Class, h Header) (m mixture, ok bool) {
 		return m, false
 	}
 	for i, t := range g.trials {
-		in := h.Input(fault.Mode(t.Mode), t.Standbys)
+		in := h.Of(t)
 		if in.Standbys < 1 && in.ReplacementStart <= 0 {
 			return m, false
 		}

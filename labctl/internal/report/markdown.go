@@ -23,6 +23,9 @@ func Markdown(out io.Writer, f Failover) error {
 			seconds(t.LockGapSeconds)+plusMinus(t.UncertaintySeconds), seconds(t.GapSeconds)+plusMinus(t.GapUncertaintySeconds), winner(t.Winner), t.TransitionsBefore, after)
 	}
 	w.printf("\nThe lock gap is the time in which no process that is heard holds the Lease; the user gap runs from the command to the successor's first reconcile. ± is how late labctl saw it.\n\n")
+	if told := allowance(f); told != "" {
+		w.printf("%s\n\n", told)
+	}
 	for i, t := range f.Trials {
 		w.printf("- Trial %d: %s.\n", i+1, Why(t, f.Timing))
 		if terms := Terms(t); terms != "" {

@@ -32,10 +32,16 @@ type Header struct {
 	Election        Setting `json:"election"`
 	Identity        Setting `json:"identity"`
 	ReleaseOnCancel *bool   `json:"releaseOnCancel"`
+	// OnLoss and Guards are what a guarded replica does when it loses the Lease, and its protections; unset for any other
+	// election, and in a record from before they were kept.
+	OnLoss Setting     `json:"onLoss,omitempty"`
+	Guards *api.Guards `json:"guards,omitempty"`
 	// Timing is what the operator ran with. A foreign one's RetryPeriod is told from its renewals, and RenewDeadline is null.
 	Timing api.Timing `json:"timing"`
 	// PodStartLatencySeconds is how long the node waits before it starts a pod; it decides how often a replacement wins.
 	PodStartLatencySeconds float64 `json:"podStartLatencySeconds"`
+	// Kubernetes is the API server's version; empty without one, and in a record from before it was kept.
+	Kubernetes string `json:"kubernetes,omitempty"`
 }
 
 // ProviderSimulated is the provider of a run in virtual time: no cluster, no pods, and no replacement of a leader that is gone.
@@ -86,16 +92,15 @@ func NewFailover(h Header, trials []timeline.Trial, run string) Failover {
 	}
 	var cases []check.Case
 	for _, t := range trials {
-		in := h.Input(fault.Mode(t.Mode), t.Standbys)
-		seen := in
-		if t.ReplacementStartSeconds != nil {
-			seen.ReplacementStart = *t.ReplacementStartSeconds
-		}
-		cases = append(cases, check.Case{Trial: t, Input: seen, Foreign: h.Foreign})
-		_, known := f.Predicted[t.Mode]
+		in := h.Of(t)
+		cases = append(cases, check.Case{Trial: t, Input: in, Foreign: h.Foreign})
+		before, known := f.Predicted[t.Mode]
 		switch p, err := gap.Predict(in); {
 		case h.Foreign && !known && t.LockGapSeconds != nil: // whether it releases is not known before
 			f.Predicted[t.Mode] = gap.PredictClass(in, t.Class)
+		case !h.Foreign && err == nil && known:
+			p.MinSeconds, p.MaxSeconds = min(before.MinSeconds, p.MinSeconds), max(before.MaxSeconds, p.MaxSeconds)
+			f.Predicted[t.Mode] = p
 		case !h.Foreign && err == nil:
 			f.Predicted[t.Mode] = p
 		}
@@ -117,7 +122,17 @@ func ReplacementStart(podStartLatency time.Duration) time.Duration {
 	return podStartLatency + time.Duration(replacementWork*float64(time.Second))
 }
 
-// Input is what the model needs to know of a trial of this run.
+// Of is what the model needs to know of a trial that was done: with no standby the range is that of its own replacement.
+func (h Header) Of(t timeline.Trial) gap.Input {
+	in := h.Input(fault.Mode(t.Mode), t.Standbys)
+	in.StopSeconds = t.StopSeconds()
+	if t.ReplacementStartSeconds != nil && in.Standbys < 1 {
+		in.ReplacementStart = *t.ReplacementStartSeconds
+	}
+	return in
+}
+
+// Input is what the model needs to know of a trial that is about to be done.
 func (h Header) Input(m fault.Mode, standbys int) gap.Input {
 	replacement := h.ReplacementStart()
 	d, _ := fault.Describe(m)

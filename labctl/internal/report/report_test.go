@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -194,6 +195,32 @@ func TestNewFailover_AForeignOperatorsBandIsThatOfItsClass(t *testing.T) {
 	for _, want := range []string{`"election":null,"identity":null,"releaseOnCancel":null`, `"renewDeadlineSeconds":null`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("the JSON lacks %s:\n%s", want, data)
+		}
+	}
+}
+
+// A leader that is asked to stop and keeps the Lease ends some time after its last sign of life: the printed range is that much
+// less, as the one that is checked, and what lies outside of it by less than the tolerance is explained.
+func TestNewFailover_TheRangeCountsFromTheEndOfALeaderThatKeepsTheLease(t *testing.T) {
+	h := header()
+	h.ReleaseOnCancel = new(false)
+	h.Timing = api.Default()
+	trial := func(gap float64) timeline.Trial {
+		return timeline.Trial{Mode: "graceful", Class: timeline.Expired, Winner: timeline.Replacement, LockGapSeconds: &gap,
+			ReplacementStartSeconds: new(1.26), InstantsSeconds: map[string]float64{timeline.T2: 0.01, timeline.T3: 2.04}}
+	}
+	for gap, says := range map[float64]string{14.94: "", 14.2: "a lock gap 0.1 s below or 0.5 s above passes"} {
+		f := NewFailover(h, []timeline.Trial{trial(gap)}, "")
+		if p := f.Predicted["graceful"]; math.Abs(p.MinSeconds-14.23) > 0.001 || math.Abs(p.MaxSeconds-18.63) > 0.001 {
+			t.Errorf("got %.2f … %.2f s, want 15 + 1.26 − 2.03 s, and 4.4 s more", p.MinSeconds, p.MaxSeconds)
+		}
+		if told := allowance(f); (told == "") != (says == "") || !strings.Contains(told, says) {
+			t.Errorf("a gap of %g s: got %q", gap, told)
+		}
+		for _, c := range f.Checks {
+			if c.Name == check.GapInBand && c.Verdict != check.Pass {
+				t.Errorf("a gap of %g s: %s: %s", gap, c.Verdict, c.Reason)
+			}
 		}
 	}
 }

@@ -3,8 +3,20 @@ package report
 import (
 	"fmt"
 
+	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/timeline"
 )
+
+// allowance says what a gap outside of its predicted range is allowed, if there is one; else "".
+func allowance(f Failover) string {
+	for _, t := range f.Trials {
+		p, ok := f.Predicted[t.Mode]
+		if g := t.LockGapSeconds; ok && t.Void == "" && g != nil && (*g < p.MinSeconds || *g > p.MaxSeconds) {
+			return fmt.Sprintf("predicted: a lock gap %g s below or %g s above passes, since requests and events take time.", gap.EarlySeconds, gap.LateSeconds)
+		}
+	}
+	return ""
+}
 
 // Terms says how a lock gap adds up, from the requests on the Lease; "" for a trial without terms.
 func Terms(t timeline.Trial) string {

@@ -33,6 +33,9 @@ func Text(out io.Writer, f Failover) error {
 		kinds(w, groups)
 	}
 	w.printf("\nlock gap: no process that is heard holds the Lease.\nuser gap: from the command to the successor's first reconcile.\n±: how late labctl saw it; of several trials, the largest.\n")
+	if told := allowance(f); told != "" {
+		w.printf("%s\n", told)
+	}
 	verdict(w, f)
 	return w.err
 }

@@ -8,10 +8,10 @@ import (
 
 // Visible returns the header with every text of it made visible; see timeline.Visible.
 func (h Header) Visible() Header {
-	for _, text := range []*string{&h.Provider, &h.Operator, &h.Lease, &h.Program} {
+	for _, text := range []*string{&h.Provider, &h.Operator, &h.Lease, &h.Program, &h.Kubernetes} {
 		*text = timeline.Visible(*text)
 	}
-	for _, setting := range []*Setting{&h.Election, &h.Identity} {
+	for _, setting := range []*Setting{&h.Election, &h.Identity, &h.OnLoss} {
 		*setting = Setting(timeline.Visible(string(*setting)))
 	}
 	return h

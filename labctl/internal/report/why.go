@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"academy.example/lab/labctl/internal/fault"
+	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/timeline"
 	"academy.example/lab/operator/api"
 )
@@ -85,6 +86,9 @@ func whyExpired(t timeline.Trial, timing api.Timing) string {
 	s := fmt.Sprintf("nobody released: %s had to see the record unchanged for %s (LeaseDuration) on its own clock, and then to poll", who, timing.LeaseDuration)
 	if d, ok := fault.Describe(fault.Mode(t.Mode)); ok && d.Releases && len(t.Errors) > 0 {
 		s += "; what went wrong: " + t.Errors[0]
+	}
+	if stopped := (gap.Input{Mode: fault.Mode(t.Mode), StopSeconds: t.StopSeconds()}).Stopped(t.Class); stopped > 0 {
+		s += fmt.Sprintf("; the old process was asked to stop, and lived on for %.2f s without renewing: that is no part of the lock gap, and the predicted range is that much less", stopped)
 	}
 	return s
 }

@@ -109,6 +109,16 @@ func (t Trial) Instant(name string) (float64, bool) {
 	return v, ok
 }
 
+// StopSeconds is how long the old holder's process lived on after it had logged that it was asked to stop; 0 if that was not seen.
+func (t Trial) StopSeconds() float64 {
+	asked, logged := t.Instant(T2)
+	ended, gone := t.Instant(T3)
+	if !logged || !gone {
+		return 0
+	}
+	return max(0, ended-asked)
+}
+
 // Complete reports whether the successor was seen to hold the Lease and to work.
 func (t Trial) Complete() bool { return t.Class != Unknown && t.GapSeconds != nil }
 

@@ -28,7 +28,7 @@ var epoch = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 func wall(t float64) time.Time { return epoch.Add(time.Duration(t * float64(time.Second))) }
 
 var config = board.Config{Header: report.Header{Provider: "embedded", Lease: "academy-build/academy-operator", Election: "plain", Identity: "pod", ReleaseOnCancel: new(true),
-	Timing: api.Default(), PodStartLatencySeconds: 1.2}, Namespace: "academy-build", Kubernetes: "v1.37.2", SharedClock: true}
+	Timing: api.Default(), PodStartLatencySeconds: 1.2, Kubernetes: "v1.37.2"}, Namespace: "academy-build", SharedClock: true}
 
 // script feeds a model in run seconds.
 type script struct{ m model }
@@ -111,7 +111,7 @@ func (s *script) fault(t float64, mode, name string, standbys ...string) *script
 
 // followed is a Lease of whose candidates nothing is known, five seconds after it was first seen.
 func followed(l timeline.Lease) *script {
-	c := board.Config{Header: report.Header{Provider: "embedded", Lease: "some/lease"}, Namespace: "some", Kubernetes: "v1.37.2", SharedClock: true, Followed: true}
+	c := board.Config{Header: report.Header{Provider: "embedded", Lease: "some/lease", Kubernetes: "v1.37.2"}, Namespace: "some", SharedClock: true, Followed: true}
 	s := &script{newModel(context.Background(), Options{Start: epoch, Config: c, Up: "labctl up"}, themeOf(termenv.Ascii, true), newFeed())}
 	s.send(Link{State: Live})
 	if l.Holder == "x" {
