@@ -3,6 +3,8 @@ package timeline
 import (
 	"fmt"
 	"slices"
+
+	"academy.example/lab/operator/api"
 )
 
 // Cause is why the Lease came to another holder, or to the same one's next process.
@@ -11,7 +13,8 @@ type Cause string
 // The causes of hand-overs.
 const (
 	ByRelease  Cause = "release"  // the holder gave it up
-	ByCrash    Cause = "crash"    // its process ended without a release
+	ByStop     Cause = "stop"     // its process was asked to stop, and ended without a release
+	ByCrash    Cause = "crash"    // its process ended by itself, without a release
 	BySilence  Cause = "silence"  // its process lived, and did not renew
 	BySlowAPI  Cause = "slow-api" // the API server did not answer in time
 	BySteal    Cause = "steal"    // somebody wrote the Lease while its record was valid
@@ -39,6 +42,7 @@ type hand struct {
 	refused  int     // status of the holder's last write, if that was refused
 	answers  answers // to the holder
 	exits    map[string]Event
+	asked    map[string]bool // pods whose process logged that it was asked to stop
 	started  map[string]bool // pods whose process was started again
 	early    *Event          // a write in the holder's name after its process ended, and before a new one was told of
 	stranger bool            // the holder is none of the replicas
@@ -52,7 +56,7 @@ func handOvers(m measurer) []HandOver {
 		return nil
 	}
 	h := hand{m: &m, holder: m.before.Holder, duration: float64(m.before.LeaseDurationSeconds), renewed: m.lastRenew,
-		exits: map[string]Event{}, started: map[string]bool{}}
+		exits: map[string]Event{}, asked: map[string]bool{}, started: map[string]bool{}}
 	h.renewed = lastWriteBefore(m.events[:m.start])
 	for _, e := range m.events[m.start+1:] {
 		if e.Kind == TrialEnded && e.Trial == m.trial {
@@ -83,12 +87,15 @@ func (h *hand) on(e Event) {
 			h.refused = e.Request.Code
 		}
 		h.answers.given(e, h.renewed)
+	case e.Kind == LogLine && e.Log != nil && e.Log.Message == api.MessageSignal:
+		h.asked[e.Log.Pod] = true
 	case e.Kind == LogLine && e.Log != nil && e.Log.Pod == h.m.podOf(h.holder):
 		h.answers.missed(*e.Log)
 	case e.Kind == ProcessGone && e.Process != nil:
 		h.exits[e.Process.Pod] = e
 	case e.Kind == ProcessUp && e.Process != nil:
 		h.started[e.Process.Pod] = true
+		delete(h.asked, e.Process.Pod)
 		if pod := h.m.podOf(h.holder); h.early != nil && pod == e.Process.Pod {
 			h.took(*h.early, pod)
 		}
@@ -151,6 +158,8 @@ func (h *hand) why(e Event, pod string) (Cause, string) {
 		return BySlowAPI, h.answers.evidence(h.m.t0, silent)
 	case h.refused == 422 || h.refused == 403:
 		return BySilence, fmt.Sprintf("the holder's writes were refused with %d, and it did not renew for %.1f s", h.refused, silent)
+	case ended && h.asked[pod]:
+		return ByStop, fmt.Sprintf("the holder was asked to stop and ended %s with exit code %d, and nobody had released", after(exit.Seconds), exit.Process.ExitCode)
 	case ended && exit.Seconds-h.renewed > missed*h.m.fault.RetryPeriodSeconds && h.m.fault.RetryPeriodSeconds > 0:
 		return BySilence, fmt.Sprintf("the holder did not renew for %.1f s; it gave up by itself and ended %s with exit code %d", silent, after(exit.Seconds), exit.Process.ExitCode)
 	case ended:
