@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,7 +174,7 @@ func (a *app) nextStep(e exercise.Exercise, r exercise.Result) string {
 		return q.Typed()
 	}
 	fmt.Fprintf(a.streams.Out, "first of what is open: %s: %s\n", q.ID, q.Ask)
-	return "labctl exercise show " + e.Number()
+	return cmp.Or(q.Command(), "labctl exercise show "+e.Number())
 }
 
 // nextInExercise is what to type after a run in this lab while an exercise is open: begun, the current one and not passed. It is

@@ -189,7 +189,7 @@ func without(runs []recorded.Run, w Want) []recorded.Run {
 	for _, r := range runs {
 		r.Trials = slices.Clone(r.Trials)
 		for i := range r.Trials {
-			if t := (recorded.Trial{Run: &r, Trial: r.Trials[i]}); t.Mode == w.Mode && w.settings(t) {
+			if t := (recorded.Trial{Run: &r, Trial: r.Trials[i]}); t.Mode == w.Mode && w.unlike(t) == "" {
 				r.Trials[i].Mode = ""
 			}
 		}

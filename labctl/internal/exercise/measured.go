@@ -1,6 +1,7 @@
 package exercise
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -43,7 +44,22 @@ func (j judge) measured(q Question) (check.Verdict, string, string) {
 	if len(bad) > 0 {
 		wanted = q.Run.String()
 	}
-	return open, fmt.Sprintf("no trial of %s since %s", wanted, since), ""
+	return open, fmt.Sprintf("no trial of %s since %s%s", wanted, since, j.unlike(q)), ""
+}
+
+// unlike tells of the last trial of the mode that was made with other settings, and counts for no other question; else "".
+func (j judge) unlike(q Question) string {
+	var last []spoiled
+	for _, t := range j.ofMode(q) {
+		if why := q.Run.unlike(t); why != "" {
+			last = append(last, spoiled{trial: t, why: why})
+		}
+	}
+	if last = j.notOf(q, last); len(last) == 0 {
+		return ""
+	}
+	s := last[len(last)-1]
+	return fmt.Sprintf("; that of %s was made with %s", s.trial.WallT0.Local().Format(time.TimeOnly), s.why)
 }
 
 // notOf leaves out the trials that count for another question: they are not a wrong answer to this one.
@@ -106,12 +122,8 @@ type spoiled struct {
 // counted returns the trials that are as a measured question asks, and the other ones of its mode. What was run after the
 // exercise was passed is of another one.
 func (j judge) counted(q Question) (good []recorded.Trial, bad []spoiled) {
-	if j.unpredicted(q) != "" {
-		return nil, nil
-	}
-	from := j.since(q)
-	for _, t := range recorded.All(j.evidence.Runs) {
-		if t.Mode != q.Run.Mode || t.WallT0.Before(from) || j.entry.Passed != nil && t.WallT0.After(*j.entry.Passed) || t.Run.Foreign || !q.Run.settings(t) {
+	for _, t := range j.ofMode(q) {
+		if q.Run.unlike(t) != "" {
 			continue
 		}
 		if why, unknown := q.Run.differs(t); why != "" {
@@ -123,12 +135,35 @@ func (j judge) counted(q Question) (good []recorded.Trial, bad []spoiled) {
 	return good, bad
 }
 
-// settings reports whether the run was made with the settings that are asked for. One with others is of another question.
-func (w Want) settings(t recorded.Trial) bool {
+// ofMode returns the trials of a measured question's mode that were made when they could count, with whatever settings.
+func (j judge) ofMode(q Question) (all []recorded.Trial) {
+	if j.unpredicted(q) != "" {
+		return nil
+	}
+	from := j.since(q)
+	for _, t := range recorded.All(j.evidence.Runs) {
+		if t.Mode != q.Run.Mode || t.WallT0.Before(from) || j.entry.Passed != nil && t.WallT0.After(*j.entry.Passed) || t.Run.Foreign {
+			continue
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// unlike tells a setting of the run that is not the one asked for; empty if all are. Such a run is of another question.
+func (w Want) unlike(t recorded.Trial) string {
 	release := t.Run.ReleaseOnCancel == nil || *t.Run.ReleaseOnCancel
-	return (w.Timing == "" || t.Run.Timing.String() == w.Timing) && (w.Identity == "" || string(t.Run.Identity) == w.Identity) &&
-		(w.Election == "" || string(t.Run.Election) == w.Election) &&
-		(w.ReleaseOnCancel == nil || release == *w.ReleaseOnCancel)
+	for _, s := range []struct{ name, got, want string }{
+		{"timing", t.Run.Timing.String(), w.Timing}, {"identity", string(t.Run.Identity), w.Identity}, {"election", string(t.Run.Election), w.Election},
+	} {
+		if s.want != "" && s.got != s.want {
+			return fmt.Sprintf("%s %s, asked for is %s", s.name, cmp.Or(s.got, "unknown"), s.want)
+		}
+	}
+	if w.ReleaseOnCancel != nil && release != *w.ReleaseOnCancel {
+		return fmt.Sprintf("ReleaseOnCancel %t, asked for is %t", release, *w.ReleaseOnCancel)
+	}
+	return ""
 }
 
 // differs says in what the trial is not as asked; empty if it is.

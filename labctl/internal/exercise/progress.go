@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -172,13 +173,12 @@ func (p *Progress) Open(e Exercise, now time.Time) *Entry {
 // Reset forgets what was done of an exercise.
 func (p *Progress) Reset(e Exercise) { delete(p.Exercises, e.Name) }
 
-// Next returns the exercise to go on with: the current one until it is passed, then the first that is not.
+// Next returns the exercise to go on with: the current one until it is passed, then the next that is not, from the first again
+// after the last.
 func (p *Progress) Next(all []Exercise) (Exercise, bool) {
-	if e, ok := Find(all, p.Current); ok && p.Current != "" && !p.passed(e) {
-		return e, true
-	}
-	for _, e := range all {
-		if !p.passed(e) {
+	at := max(0, slices.IndexFunc(all, func(e Exercise) bool { return e.Name == p.Current }))
+	for i := range all {
+		if e := all[(at+i)%len(all)]; !p.passed(e) {
 			return e, true
 		}
 	}

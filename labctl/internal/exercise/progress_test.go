@@ -82,6 +82,15 @@ func TestProgress_nextResumesJumpsAndEnds(t *testing.T) {
 		t.Errorf("after a jump: got %s, want 07", e.Number())
 	}
 	now := time.Now()
+	p.Exercises[all[6].Name].Passed = &now
+	if e, _ := p.Next(all); e.Number() != "08" {
+		t.Errorf("after 07 is passed: got %s, want 08", e.Number())
+	}
+	p.Current = all[len(all)-1].Name
+	p.Exercises[p.Current] = &exercise.Entry{Passed: &now}
+	if e, _ := p.Next(all); e.Number() != "01" {
+		t.Errorf("after the last is passed: got %s, want 01", e.Number())
+	}
 	for _, e := range all {
 		p.Exercises[e.Name] = &exercise.Entry{Passed: &now}
 	}

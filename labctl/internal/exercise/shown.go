@@ -56,6 +56,16 @@ func (e Exercise) until(id string) string {
 // Typed is the command line that answers the question, with a word in place of the answer.
 func (q Question) Typed() string { return "labctl exercise answer " + q.ID + "=" + q.blank() }
 
+// Command is the command that a measured or an observed question names, between brackets; empty if it names none.
+func (q Question) Command() string {
+	_, after, found := strings.Cut(q.Ask, "(labctl ")
+	line, _, closed := strings.Cut(after, ")")
+	if !found || !closed {
+		return ""
+	}
+	return "labctl " + line
+}
+
 // blank stands for an answer that is to be typed. None of them is taken for one.
 func (q Question) blank() string {
 	switch {
