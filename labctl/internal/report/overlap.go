@@ -39,15 +39,20 @@ func overlaps(groups []group) string {
 	return strings.Join(told, "\n")
 }
 
-// leaderless is for how long nobody worked in all the trials: the sum of their user gaps.
-func leaderless(groups []group) float64 {
-	sum := 0.0
+// leaderless tells for how long nobody led in all the trials: the sum of their lock gaps, which are those of their first
+// hand-overs.
+func leaderless(groups []group) string {
+	sum, more := 0.0, false
 	for _, g := range groups {
 		for _, t := range g.trials {
-			if t.Void == "" && t.GapSeconds != nil {
-				sum += *t.GapSeconds
+			if t.Void == "" && t.LockGapSeconds != nil {
+				sum, more = sum+*t.LockGapSeconds, more || len(t.HandOvers) > 1
 			}
 		}
 	}
-	return sum
+	told := fmt.Sprintf("nobody led for %.1f s in sum", sum)
+	if more {
+		told += ", in the first one of each trial"
+	}
+	return told
 }

@@ -31,7 +31,10 @@ func TestOverlaps(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want)
 		}
 	}
-	if got := leaderless(trials(4, func(*timeline.Trial) {})); got != 8 {
-		t.Errorf("nobody led for %.1f s, want 8", got)
+	if got := leaderless(trials(4, func(t *timeline.Trial) { t.LockGapSeconds = new(1.5) })); got != "nobody led for 6.0 s in sum" {
+		t.Errorf("got %q, want the sum of the lock gaps, not of the user gaps", got)
+	}
+	if got := leaderless(trials(1, func(t *timeline.Trial) { t.LockGapSeconds, t.HandOvers = new(1.5), make([]timeline.HandOver, 2) })); !strings.HasSuffix(got, "the first one of each trial") {
+		t.Errorf("got %q, though there were two hand-overs", got)
 	}
 }

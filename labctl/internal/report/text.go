@@ -81,7 +81,7 @@ func kinds(w *sticky, groups []group) {
 	}
 	table.Flush()
 	if causes := causes(groups); causes != "" {
-		w.printf("\nhand-overs: %s; nobody led for %.1f s\n", causes, leaderless(groups))
+		w.printf("\nhand-overs: %s; %s\n", causes, leaderless(groups))
 	}
 	if told := overlaps(groups); told != "" {
 		w.printf("\n%s\n", told)
