@@ -98,10 +98,12 @@ kit: build ## pack programs and course into one archive for each of PLATFORMS (d
 	@rm -rf dist; for p in $(PLATFORMS); do $(MAKE) --no-print-directory kit-of OS=$${p%/*} ARCH=$${p#*/}; done
 	@echo "unpack one anywhere and read its README.md; it needs no Go, no network and no make"
 
-client-go: # the source that the exercises cite, for a machine without Go
-	@rm -rf bin/client-go && mkdir -p bin/client-go/tools && from=$$(go list -m -f '{{.Dir}}' k8s.io/client-go) && \
-	  cp $$from/LICENSE bin/client-go && cp -r $$from/tools/leaderelection bin/client-go/tools && chmod -R u+w bin/client-go
-	@go list -m -f '{{.Path}} {{.Version}}: its package tools/leaderelection, unchanged. Copyright The Kubernetes Authors, Apache-2.0, see LICENSE.' k8s.io/client-go > bin/client-go/NOTICE
+# bin/_course is what a kit holds beside its programs: `make kit` and goreleaser pack the same. Go leaves out a folder with such a name.
+course:
+	@rm -rf bin/_course && mkdir -p bin/_course/client-go/tools && cp -r manifests exercises checklists docs operator LICENSE bin/_course && cp docs/kit.md bin/_course/README.md
+	@rm -rf bin/_course/*/embed.go bin/_course/exercises/*/testdata
+	@from=$$(go list -m -f '{{.Dir}}' k8s.io/client-go) && cp $$from/LICENSE bin/_course/client-go && cp -r $$from/tools/leaderelection bin/_course/client-go/tools && chmod -R u+w bin/_course
+	@go list -m -f '{{.Path}} {{.Version}}: its package tools/leaderelection, unchanged. Copyright The Kubernetes Authors, Apache-2.0, see LICENSE.' k8s.io/client-go > bin/_course/client-go/NOTICE
 
 snapshot: ## what a release would hold, in dist/, made by goreleaser for every platform: an hour on two cores with an empty cache
 	go run github.com/goreleaser/goreleaser/v2@$(GORELEASER) release --snapshot --clean --skip=publish
@@ -112,12 +114,10 @@ kit-of:
 	@if test $(OS)/$(ARCH) = $(HOST); then cp bin/labctl bin/academy-operator bin/academy-mutants bin/academy-cluster bin/kubectl $(KIT)/bin; else export GOOS=$(OS) GOARCH=$(ARCH); \
 	  go build -ldflags '$(LINK)' -o $(KIT)/bin/labctl ./labctl && go build -ldflags '$(LINK)' -o $(KIT)/bin/academy-operator ./operator && go build -ldflags '$(LINK)' -o $(KIT)/bin/academy-mutants ./operator/mutants && cd labctl/cluster && \
 	  go build -ldflags '$(LINK_KUBE)' -o ../../$(KIT)/bin/academy-cluster . && go build -ldflags '$(LINK_KUBE)' -o ../../$(KIT)/bin/kubectl ./kubectl; fi
-	@cp -r manifests exercises checklists docs LICENSE $(KIT) && cp docs/kit.md $(KIT)/README.md
-	@rm -rf $(KIT)/*/embed.go $(KIT)/exercises/*/testdata
-	@$(MAKE) --no-print-directory client-go && cp -r bin/client-go $(KIT)
+	@$(MAKE) --no-print-directory course && cp -r bin/_course/. $(KIT)
 	@tar -C dist -czf $(KIT).tar.gz $(notdir $(KIT)) && rm -r $(KIT) && du -h $(KIT).tar.gz
 
 clean: lab-down ## remove the lab, bin and dist; the Go cache and recorded runs stay
 	rm -rf bin dist
 
-.PHONY: help failover build tools cluster lab-up lab-down watch test e2e mutants torture docs soak check lint race bench kit kit-of client-go snapshot clean e2e-kind
+.PHONY: help failover build tools cluster lab-up lab-down watch test e2e mutants torture docs soak check lint race bench kit kit-of course snapshot clean e2e-kind
