@@ -20,6 +20,8 @@ type Config struct {
 	SharedClock bool
 	// Followed is whether it is just any Lease: nothing is known of its candidates.
 	Followed bool
+	// Lock is whether the Lease is a job lock: nobody leads by it, so that nobody is missed either.
+	Lock bool
 }
 
 // remember is how much of the past is kept, in seconds.

@@ -72,7 +72,9 @@ func (b *Board) At(at float64) Snapshot {
 	}
 	s.Now, s.Last = b.Windows(at)
 	s.NoWindow = b.whyNoWindow(s)
-	s.Nobody = b.nobody(s, holder)
+	if !b.config.Lock {
+		s.Nobody = b.nobody(s, holder)
+	}
 	s.AtLeast = s.Nobody > 0 && !s.Freed && b.blind(at-s.Nobody)
 	for _, f := range slices.Backward(b.failovers) {
 		if seen := f.seen(at); seen != nil {

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -43,4 +44,40 @@ func (w *world) gate(args ...string) (r gateRunResult) {
 		w.t.Errorf("%v: exit code %d, %v\n%s%s", args, ran.code, err, ran.out, ran.err)
 	}
 	return r
+}
+
+// TestExercisesLive_gate does the exercises about the gate; see TestExercisesLive.
+func TestExercisesLive_gate(t *testing.T) {
+	exercisesLive(t, []solved{{"20", solveOrder}, {"21", solveDeadName}, {"22", solveOutlive}})
+}
+
+// states runs gate check and returns the number of states that it tells, as an answer.
+func (w *world) states(code int, args ...string) string {
+	w.t.Helper()
+	r := w.run(2*time.Minute, "labctl", append([]string{"gate", "check", "--json"}, args...)...)
+	var found gateCheckResult
+	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != code {
+		w.t.Fatalf("gate check %v: exit code %d, %v\n%s%s", args, r.code, err, r.out, r.err)
+	}
+	return fmt.Sprintf("states=%d", found.States)
+}
+
+func solveOrder(w *world) {
+	w.answer("predict-between=b")
+	w.answer(w.states(ExitPass), "swapped=b", "keeps=c", "preference=a", "stale=c", "sentence=of two writes one is the later one")
+}
+
+func solveDeadName(w *world) {
+	w.answer("predict-blocked=c")
+	for _, scenario := range []string{"gap", "crash"} {
+		if r := w.run(4*time.Minute, "labctl", "gate", "run", "--scenario", scenario); r.code != ExitPass {
+			w.t.Fatalf("gate run --scenario %s: exit code %d\n%s%s", scenario, r.code, r.out, r.err)
+		}
+	}
+	w.answer("blocked=c", "why=a", "killed=c", "same=a", "sentence=a Job of the old inputs would be taken for one of the new")
+}
+
+func solveOutlive(w *world) {
+	w.answer("predict-bet=d")
+	w.answer(w.states(ExitFail, "--variant", "frozen"), "frozen=b", "limit=b", "backstop=a", "clock=b", "sentence=the heartbeat and the job lock")
 }

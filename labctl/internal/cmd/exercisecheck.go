@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -207,6 +208,7 @@ func (a *app) evidence(ctx context.Context, k *course, e exercise.Exercise, entr
 		if err != nil {
 			evidence.NoLab = root(err).Error()
 		} else {
+			maps.DeleteFunc(snapshot.Gate, func(_ string, at time.Time) bool { return at.Before(entry.Started.Truncate(time.Second)) })
 			evidence.Lab = snapshot
 		}
 	}

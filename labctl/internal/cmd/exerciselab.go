@@ -18,6 +18,7 @@ import (
 
 	leasesource "academy.example/lab/labctl/internal/checklist/source"
 	"academy.example/lab/labctl/internal/exercise"
+	"academy.example/lab/labctl/internal/gatelab"
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/pulse"
 	"academy.example/lab/operator/api"
@@ -67,6 +68,9 @@ func (a *app) snapshot(ctx context.Context, ask bool) (*exercise.Snapshot, error
 	}
 	if ask {
 		askReplicas(ctx, l, now)
+	}
+	if now.Gate, err = gatelab.Done(ctx, l.Client, l.Deployment.Namespace); err != nil {
+		return nil, err
 	}
 	for _, verb := range []string{"get", "list", "watch", "create", "update", "delete"} {
 		if now.LeaseVerbs[verb], err = mayLease(ctx, l, verb); err != nil {

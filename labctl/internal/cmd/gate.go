@@ -141,6 +141,11 @@ func (a *app) gateRun(c *cobra.Command, f gateRunFlags) error {
 	if err != nil {
 		return err
 	}
+	if result.Verdict == check.Pass {
+		if err := g.Note(c.Context(), f.scenario, time.Now()); err != nil {
+			return err
+		}
+	}
 	if a.json {
 		err = report.JSON(a.streams.Out, result)
 	} else {
@@ -206,7 +211,11 @@ func (a *app) printGateRun(r gateRunResult, next []string) error {
 		fmt.Fprintln(out)
 	}
 	if m := r.Measured; m != nil {
-		fmt.Fprintf(out, "%s never existed, and kept its lease for %.1f s after the last refresh;\n%s was there %.1f s after the inputs had changed\n\n", m.OldJob, m.SinceRefreshSeconds, m.NewJob, m.SinceChangeSeconds)
+		fmt.Fprintf(out, "%s never existed, and kept its lease for %.1f s after the last refresh;\n%s was there %.1f s after the inputs had changed", m.OldJob, m.SinceRefreshSeconds, m.NewJob, m.SinceChangeSeconds)
+		if r.Scenario == scenarioCrash {
+			fmt.Fprintf(out, ", for %s of which the\nmanager waited before the Job: it does so in this scenario, to be killed in between", gatePause)
+		}
+		fmt.Fprint(out, "\n\n")
 	}
 	fmt.Fprintf(out, "verdict: %s: %s\nnext:\n", r.Verdict, r.Reason)
 	for _, command := range next {

@@ -110,6 +110,6 @@ func (a *app) printGateCheck(r gateCheckResult, found model.Report) error {
 	for _, e := range found.Trace {
 		fmt.Fprintf(out, "%4d s  %-9s  %s\n", e.Seconds, e.Actor, e.Text)
 	}
-	_, err := fmt.Fprintf(out, "\nverdict: fail: %s\nnext: %s\n", r.Violation, a.typed("labctl replay --plain --speed 0.05 "+shellWord(r.Run)))
+	_, err := fmt.Fprintf(out, "\nverdict: fail: %s\nnext: %s\n", r.Violation, a.typed("labctl replay --plain --speed 0.05 --max-pause 2s "+shellWord(r.Run)))
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,7 @@ import (
 type replayFlags struct {
 	plain   bool
 	speed   float64
+	pause   time.Duration
 	from    int
 	lane    int
 	runsDir string
@@ -40,6 +42,7 @@ func (a *app) replayCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&f.plain, "plain", false, "print one line for each event, for a screen reader or a file")
 	c.Flags().Float64Var(&f.speed, "speed", 1, "how many times as fast as it happened; 0 does not wait at all")
+	c.Flags().DurationVar(&f.pause, "max-pause", 0, "the longest pause between two events with --plain and --json; 0 is as long as it was")
 	c.Flags().IntVar(&f.from, "from", 0, "the trial to begin with, from where the one before it ended")
 	c.Flags().IntVar(&f.lane, "lane", 0, "which lane, of a run with several; 0 is that of --from, else the first")
 	c.Flags().StringVar(&f.runsDir, "runs-dir", "", "folder of the runs")
@@ -56,6 +59,8 @@ func (a *app) replay(c *cobra.Command, f replayFlags, args []string) error {
 	switch {
 	case f.speed != 0 && !(f.speed >= slowest) || math.IsInf(f.speed, 0): // NaN is not either
 		return usage("--speed %g is neither 0 nor %g or more", f.speed, slowest)
+	case f.pause < 0:
+		return usage("--max-pause %s is negative", f.pause)
 	case f.from < 0:
 		return usage("--from %d is not the number of a trial", f.from)
 	case f.lane < 0:
@@ -66,6 +71,9 @@ func (a *app) replay(c *cobra.Command, f replayFlags, args []string) error {
 		return err
 	}
 	if !f.plain && !a.json && drawable(a.streams) {
+		if f.pause > 0 {
+			return usage("--max-pause is for --plain and --json; in the view the arrow keys scrub, and > is faster")
+		}
 		return a.drawReplay(c.Context(), f, args)
 	}
 	record, err := readRecord(f.runsDir, args)
@@ -88,7 +96,7 @@ func (a *app) replay(c *cobra.Command, f replayFlags, args []string) error {
 	if !a.json {
 		tell = told(a.streams.Out, boardConfig(record.Info, record.Events), before)
 	}
-	return play(c.Context(), events, f.speed, tell)
+	return play(c.Context(), events, f.speed, f.pause, tell)
 }
 
 // noEvents is the problem of a run that ended before anything was seen of it.
@@ -101,6 +109,7 @@ func boardConfig(info lab.RunInfo, events []timeline.Event) board.Config {
 	config := board.Config{Header: info.Header, Namespace: strings.Split(info.Operator, "/")[0]}
 	i := slices.IndexFunc(events, func(e timeline.Event) bool { return e.Kind == timeline.FaultIssued })
 	config.SharedClock = i >= 0 && events[i].Fault.SharedClock
+	config.Lock = info.Virtual() && len(info.Modes) == 0 // a trace of labctl gate check
 	return config
 }
 
@@ -182,13 +191,17 @@ func told(out io.Writer, config board.Config, before []timeline.Event) func(time
 	}
 }
 
-// play hands on the events in their time.
-func play(ctx context.Context, events []timeline.Event, speed float64, tell func(timeline.Event) error) error {
+// play hands on the events in their time, with no longer pause than most between two of them; 0 is any.
+func play(ctx context.Context, events []timeline.Event, speed float64, most time.Duration, tell func(timeline.Event) error) error {
 	if len(events) == 0 {
 		return nil
 	}
-	pace := newPacer(speed, events[0].Seconds)
+	pace, last := newPacer(speed, events[0].Seconds), events[0].Seconds
 	for _, e := range events {
+		if longest := most.Seconds() * speed; longest > 0 {
+			pace.first += max(0, e.Seconds-last-longest)
+		}
+		last = max(last, e.Seconds)
 		if err := pace.wait(ctx, e.Seconds); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func TestPlay_KeepsThePausesDividedBySpeed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			n := 0
-			err := play(t.Context(), events, speed, func(e timeline.Event) error {
+			err := play(t.Context(), events, speed, 0, func(e timeline.Event) error {
 				if got := time.Since(start); got != want[n] {
 					t.Errorf("speed %g, event %d: after %s, want %s", speed, n, got, want[n])
 				}
@@ -37,10 +37,27 @@ func TestPlay_KeepsThePausesDividedBySpeed(t *testing.T) {
 	}
 }
 
+func TestPlay_NoPauseIsLongerThanTheLongest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, n := time.Now(), 0
+		want := []time.Duration{0, 200 * time.Millisecond, 2200 * time.Millisecond, 2400 * time.Millisecond}
+		err := play(t.Context(), []timeline.Event{{Seconds: 0}, {Seconds: 0.01}, {Seconds: 30}, {Seconds: 30.01}}, 0.05, 2*time.Second, func(timeline.Event) error {
+			if got := time.Since(start).Round(time.Millisecond); got != want[n] {
+				t.Errorf("event %d: after %s, want %s", n, got, want[n])
+			}
+			n++
+			return nil
+		})
+		if err != nil || n != len(want) {
+			t.Errorf("%d events, %v", n, err)
+		}
+	})
+}
+
 func TestPlay_TellingDelaysNothingThatComesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		err := play(t.Context(), []timeline.Event{{Seconds: 0}, {Seconds: 10}}, 1, func(e timeline.Event) error {
+		err := play(t.Context(), []timeline.Event{{Seconds: 0}, {Seconds: 10}}, 1, 0, func(e timeline.Event) error {
 			if got := time.Since(start).Seconds(); got != e.Seconds {
 				t.Errorf("got the event of second %g at %g", e.Seconds, got)
 			}
@@ -58,7 +75,7 @@ func TestPlay_EndsWithItsContextInTheMiddleOfAPause(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			start, n := time.Now(), 0
-			err := play(ctx, []timeline.Event{{Seconds: 0}, {Seconds: 3600}}, speed, func(timeline.Event) error {
+			err := play(ctx, []timeline.Event{{Seconds: 0}, {Seconds: 3600}}, speed, 0, func(timeline.Event) error {
 				n++
 				time.AfterFunc(time.Second, cancel)
 				if speed == 0 {
@@ -76,10 +93,10 @@ func TestPlay_EndsWithItsContextInTheMiddleOfAPause(t *testing.T) {
 
 func TestPlay_EndsWhenNobodyReads(t *testing.T) {
 	full := errors.New("full")
-	if err := play(t.Context(), []timeline.Event{{}, {Seconds: 3600}}, 1, func(timeline.Event) error { return full }); !errors.Is(err, full) {
+	if err := play(t.Context(), []timeline.Event{{}, {Seconds: 3600}}, 1, 0, func(timeline.Event) error { return full }); !errors.Is(err, full) {
 		t.Errorf("got %v, want the error of the first line", err)
 	}
-	if err := play(t.Context(), nil, 1, nil); err != nil {
+	if err := play(t.Context(), nil, 1, 0, nil); err != nil {
 		t.Errorf("no events: %v", err)
 	}
 }
@@ -132,7 +149,7 @@ func TestTold_KnowsWhatWasBeforeItsBeginning(t *testing.T) {
 			t.Fatalf("trial %d: %d events before and %d after, of %d", trial, len(before), len(events), len(own))
 		}
 		var out strings.Builder
-		if err := play(t.Context(), events, 0, told(&out, boardConfig(r.Info, r.Events), before)); err != nil {
+		if err := play(t.Context(), events, 0, 0, told(&out, boardConfig(r.Info, r.Events), before)); err != nil {
 			t.Fatal(err)
 		}
 		if first := len(before) == 0; strings.Contains(out.String(), "lease    held by") != first {

@@ -130,6 +130,8 @@ func (j judge) item(q Question) Item {
 		item.Verdict, item.Reason = check.Pass, "recorded, for the instructor"
 	case Choice:
 		item.Verdict, item.Reason = chosen(q, letter(answer))
+	case Count:
+		item.Verdict, item.Reason = counts(q, answer)
 	case Citation:
 		item.Verdict, item.Reason = cited(q, answer, j.evidence.ClientGo)
 	case Observation:
@@ -149,6 +151,14 @@ func chosen(q Question, answer string) (check.Verdict, string) {
 		return check.Fail, fmt.Sprintf("%s is not it: %s", answer, q.Wrong)
 	}
 	return check.Pass, q.Options[answer]
+}
+
+// counts holds a number against the right one; one with a comma in its thousands is read as it was meant.
+func counts(q Question, answer string) (check.Verdict, string) {
+	if strings.ReplaceAll(answer, ",", "") == q.Correct {
+		return check.Pass, "so it is"
+	}
+	return check.Fail, fmt.Sprintf("%s is not it: %s", answer, q.Wrong)
 }
 
 func cited(q Question, answer, built string) (check.Verdict, string) {

@@ -234,7 +234,7 @@ func (q Question) readable(value string) error {
 		return fmt.Errorf("%s is empty", q.ID)
 	case len(q.Options) > 0 && !option:
 		return fmt.Errorf("%s: %q is none of the options %s", q.ID, value, strings.Join(letters(q.Options), ", "))
-	case q.Kind == Prediction && len(q.Options) == 0, q.Kind == Reading:
+	case q.Kind == Prediction && len(q.Options) == 0, q.Kind == Reading, q.Kind == Count:
 		if _, err := plain.ParseNumber(value); err != nil {
 			return fmt.Errorf("%s: %w", q.ID, err)
 		}

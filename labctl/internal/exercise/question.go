@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"academy.example/lab/labctl/internal/checklist/plain"
 	"academy.example/lab/labctl/internal/checklist/source"
 	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/timeline"
@@ -21,6 +22,7 @@ const (
 	Reading     Kind = "reading"     // a figure that the student writes down, compared with the trials of a measured question
 	Observation Kind = "observation" // a state of the running lab, which a check must have seen once
 	Choice      Kind = "choice"      // one of the options
+	Count       Kind = "count"       // a number that a command prints to everybody, and no text tells
 	Citation    Kind = "citation"    // file:line in client-go
 	Text        Kind = "text"        // free words: recorded, for the instructor
 )
@@ -33,7 +35,7 @@ type Question struct {
 	// Options are the letters of a choice, or of a prediction that is one, and what they stand for.
 	Options map[string]string `json:"options,omitempty"`
 	Correct string            `json:"correct,omitempty"`
-	// Wrong says what to look at again after a wrong choice.
+	// Wrong says what to look at again after a wrong choice or count.
 	Wrong string `json:"wrong,omitempty"`
 	// Of names the measured question whose trials a prediction or a reading is about, and Figure what of them.
 	Of     string `json:"of,omitempty"`
@@ -151,6 +153,11 @@ func (e Exercise) check(q Question) error {
 		return q.Live.valid()
 	case Choice:
 		return checkOptions(q)
+	case Count:
+		if n, err := plain.ParseNumber(q.Correct); err != nil || n.String() != q.Correct || q.Wrong == "" {
+			return fmt.Errorf("correct %q is no number, or nothing says what to look at after a wrong one: wrong", q.Correct)
+		}
+		return nil
 	case Citation:
 		return checkFunctions(q.Functions)
 	case Text:

@@ -77,7 +77,7 @@ func (q Question) blank() string {
 		return "'...'"
 	case q.Live != nil && q.Live.Answer == AnswerHolder:
 		return "NAME-OF-THE-POD"
-	case q.Live != nil || Unit(q.Figure) == "":
+	case q.Kind == Count || q.Live != nil || Unit(q.Figure) == "":
 		return "NUMBER"
 	default:
 		return "SECONDS"

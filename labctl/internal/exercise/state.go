@@ -37,6 +37,8 @@ type Snapshot struct {
 	Leaders, Answering int
 	NoAnswer           string
 	Heartbeat          string // what a reader of the Lease is told: yes or no
+	// Gate is when each scenario of labctl gate run was last done here, and as it has to be; not before the exercise was begun.
+	Gate map[string]time.Time
 }
 
 // String tells it in one line.
@@ -65,6 +67,7 @@ type State struct {
 	ReleaseOnCancel *bool  `json:"releaseOnCancel,omitempty"`
 	OnLoss          string `json:"onLoss,omitempty"`
 	Heartbeat       string `json:"heartbeat,omitempty"` // yes or no
+	Gate            string `json:"gate,omitempty"`      // a scenario of labctl gate run that was done
 	Belief
 	// Answer is a field that the student writes down: holder or transitions. It must be what the Lease says then.
 	Answer string `json:"answer,omitempty"`
@@ -81,7 +84,7 @@ func (s State) valid() error {
 		return fmt.Errorf("answer %q is neither %s nor %s", s.Answer, AnswerHolder, AnswerTransitions)
 	}
 	if s.Replicas == nil && s.Led == nil && s.Workers == nil && s.May == nil && s.MayNot == nil && s.Logged == "" && s.Timing == "" &&
-		s.Identity == "" && s.ReleaseOnCancel == nil && s.OnLoss == "" && s.Heartbeat == "" && s.Belief == (Belief{}) && s.Answer == "" {
+		s.Identity == "" && s.ReleaseOnCancel == nil && s.OnLoss == "" && s.Heartbeat == "" && s.Gate == "" && s.Belief == (Belief{}) && s.Answer == "" {
 		return errors.New("live asks for nothing")
 	}
 	return s.Belief.valid()
@@ -158,6 +161,8 @@ func (s State) settings(now Snapshot) string {
 		return fmt.Sprintf("the identity is %s, asked for is %s", now.Identity, s.Identity)
 	case s.OnLoss != "" && now.OnLoss != s.OnLoss:
 		return fmt.Sprintf("a replica that loses the Lease does %s, asked for is %s", now.OnLoss, s.OnLoss)
+	case s.Gate != "" && now.Gate[s.Gate].IsZero():
+		return fmt.Sprintf("labctl gate run --scenario %s was not done, and as it has to be, since the exercise was begun", s.Gate)
 	case s.ReleaseOnCancel != nil && now.ReleaseOnCancel != *s.ReleaseOnCancel:
 		return fmt.Sprintf("ReleaseOnCancel is %t, asked for is %t", now.ReleaseOnCancel, *s.ReleaseOnCancel)
 	}

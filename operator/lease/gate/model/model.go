@@ -89,7 +89,7 @@ func Check(ctx context.Context, s Scope) (Report, error) {
 		}
 	}
 	if stuck := c.stuck(); stuck >= 0 {
-		c.report.Violation, c.report.Trace = "from here on, not all operations can be done any more", c.trace(stuck)
+		c.report.Violation, c.report.Trace = "from here on, not all operations can be done any more", c.trace(c.settled(c.path(stuck)))
 	}
 	c.report.States, c.report.Took, c.report.Whole = len(c.nodes), time.Since(begun), true
 	return c.report, nil
@@ -130,7 +130,7 @@ func (c *search) expand(q queued) {
 		c.report.Steps++
 		if wrong != "" {
 			c.nodes = append(c.nodes, node{q.at, by})
-			c.report.Violation, c.report.Trace = wrong, c.trace(int32(len(c.nodes)-1))
+			c.report.Violation, c.report.Trace = wrong, c.trace(c.path(int32(len(c.nodes)-1)))
 			return
 		}
 		c.visit(w, q.at, by)

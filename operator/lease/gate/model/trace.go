@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"academy.example/lab/operator/lease/gate"
 )
@@ -16,13 +17,35 @@ type Event struct {
 	Holder string
 }
 
-// trace is the way to a state, told from the beginning.
-func (c *search) trace(to int32) []Event {
-	var path []action
+// path is the shortest way to a state, from the beginning.
+func (c *search) path(to int32) (path []action) {
 	for at := to; at > 0; at = c.nodes[at].parent {
 		path = append(path, c.nodes[at].action)
 	}
 	slices.Reverse(path)
+	return path
+}
+
+// settled is a way that goes on until everybody waits: what a state that can't end comes to.
+func (c *search) settled(path []action) []action {
+	walker := &search{scope: c.scope}
+	w := c.start()
+	for _, by := range path {
+		walker.act(&w, by)
+	}
+	for {
+		can := walker.actions(&w)
+		i := slices.IndexFunc(can, func(by action) bool { return by.deed == respond || by.deed == begin })
+		if i < 0 {
+			return path
+		}
+		walker.act(&w, can[i])
+		path = append(path, can[i])
+	}
+}
+
+// trace tells a way from the beginning.
+func (c *search) trace(path []action) []Event {
 	teller := &search{scope: c.scope}
 	w := c.start()
 	var told []Event
@@ -33,7 +56,7 @@ func (c *search) trace(to int32) []Event {
 		if by.deed == tick {
 			seconds += int(step.Seconds())
 		}
-		text := tell(&before, &w, by)
+		text := tell(&before, &w, by, c.scope.Variant == StaleList)
 		if wrong != "" {
 			text += " — " + wrong
 		}
@@ -46,8 +69,8 @@ func (c *search) trace(to int32) []Event {
 	return told
 }
 
-// tell says what a step was.
-func tell(before, after *world, by action) string {
+// tell says what a step was; stale is whether a list comes from a cache.
+func tell(before, after *world, by action, stale bool) string {
 	switch by.deed {
 	case begin:
 		return "reconcile for Job " + jobNames[before.wanted(int(by.actor))]
@@ -65,6 +88,9 @@ func tell(before, after *world, by action) string {
 	act := &before.actors[by.actor]
 	now := &after.actors[by.actor]
 	said := tellRequest(before, act.pending)
+	if act.pending.verb == listRuns {
+		said += listed(before.answer(act.pending, stale), int(by.actor), stale)
+	}
 	if !now.passing && after.jobs[act.passFor] == gate.Absent {
 		said += "; waits"
 	}
@@ -99,6 +125,24 @@ func tellRequest(w *world, r request) string {
 	default:
 		return "counts Job " + jobNames[r.job]
 	}
+}
+
+// listed says which run leases an actor finds in a list beside its own.
+func listed(got answer, own int, stale bool) string {
+	var found []string
+	for a, l := range got.leases[:actors] {
+		if l.exists && a != own {
+			found = append(found, nicknames[a])
+		}
+	}
+	said := ": none of a machine"
+	if len(found) > 0 {
+		said = ": of " + strings.Join(found, " and ")
+	}
+	if stale {
+		said = ", as its cache has them" + said
+	}
+	return said
 }
 
 func held(l lease) string {
