@@ -200,7 +200,11 @@ func (a *app) printArchive(r evidence.Result) {
 				why = ": " + i.ID + ": " + i.Reason
 			}
 		}
-		fmt.Fprintf(out, "  %-8s exercise %s%s\n", e.Verdict, e.Exercise, why)
+		word := e.Verdict
+		if e.Open {
+			word, why = report.Open, fmt.Sprintf(": not done yet (%d of %d)", e.Done(), len(e.Items))
+		}
+		fmt.Fprintf(out, "  %-8s exercise %s%s\n", word, e.Exercise, why)
 	}
 	for _, l := range r.Checklists {
 		open := 0

@@ -34,7 +34,7 @@ type Row struct {
 	Student string        `json:"student"` // the ID, or the archive's name without one
 	Archive string        `json:"archive"`
 	Verdict check.Verdict `json:"verdict"`
-	// Marks are pass, fail or unknown for each column, and empty for what was not begun.
+	// Marks are pass, fail, open or unknown for each column, and empty for what was not begun.
 	Marks    []check.Verdict `json:"marks"`
 	Trials   int             `json:"trials"`
 	Void     int             `json:"void"`
@@ -103,6 +103,9 @@ func (r Result) row(columns []string) Row {
 		for _, e := range r.Exercises {
 			if e.Exercise == name {
 				row.Marks[i] = e.Verdict
+				if e.Open {
+					row.Marks[i] = report.Open
+				}
 			}
 		}
 		for _, l := range r.Checklists {
@@ -170,7 +173,7 @@ func (s Summary) Text(out io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "P passed, F failed, ? unknown, - not begun; judged again from the recorded events")
+	fmt.Fprintln(out, "P passed, F failed, o open (not done yet, and nothing wrong), ? unknown, - not begun; judged again from the recorded events")
 	first := true
 	for i, r := range s.Rows {
 		for _, f := range r.Findings {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/csv"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"academy.example/lab/labctl/internal/check"
+	"academy.example/lab/labctl/internal/exercise"
 	"academy.example/lab/labctl/internal/report"
 )
 
@@ -127,5 +129,13 @@ func TestSummary_HTML_NothingOfAnArchiveIsMarkup(t *testing.T) {
 	}
 	if err := s.Text(io.Discard); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is not done yet is no failure: a student who has only looked at an exercise has done nothing wrong.
+func TestSummary_WhatIsOpenIsNotFailed(t *testing.T) {
+	r := Result{Exercises: []exercise.Result{{Exercise: "01-a", Verdict: check.Fail, Open: true}, {Exercise: "02-b", Verdict: check.Fail}}}
+	if got := r.row([]string{"01-a", "02-b", "03-c"}).Marks; !slices.Equal(got, []check.Verdict{report.Open, check.Fail, ""}) {
+		t.Errorf("got %q", got)
 	}
 }

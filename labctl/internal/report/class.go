@@ -138,9 +138,14 @@ func Count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
+// Open is the mark of what was begun, is not done yet, and has nothing wrong in it.
+const Open check.Verdict = "open"
+
 // Mark is a verdict in one letter; - is none.
 func Mark(v check.Verdict) string {
 	switch v {
+	case Open:
+		return "o"
 	case check.Pass:
 		return "P"
 	case check.Fail:
