@@ -212,6 +212,8 @@ func heartbeatMeans(namespace, name string, own bool, got heartbeat.Reading) (me
 	switch {
 	case got.Verdict == heartbeat.Yes && *got.Age < 0:
 		return "a leader was alive, if its clock and this one agree: they do not. A leader that is gone would be noticed that much later", lease
+	case got.Verdict == heartbeat.Yes && own && *got.Age > *got.Limit/heartbeat.Windows:
+		return "it is yes for as long as the renewal is in its window; but no leader lets one get as old as leaseDurationSeconds: whoever led is gone", "labctl status"
 	case got.Verdict == heartbeat.Yes && own:
 		return "a leader was alive when this was read. Nothing watches: it says nothing of a minute later", "labctl failover --mode rollout && labctl heartbeat --run latest"
 	case got.Verdict == heartbeat.Yes:
@@ -275,6 +277,6 @@ func (a *app) heartbeatOfRun(c *cobra.Command, f heartbeatFlags, args []string) 
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.streams.Out, "\nno heartbeat: for how long a reader of the Lease would have been told no, of the time from the fault to the trial's end.\n")
+	_, err = fmt.Fprintf(a.streams.Out, "\nno heartbeat: for how long a reader of the Lease would have been told no, of the time from the fault to the trial's end.\nnobody led: in all hand-overs of a trial; the lock gap that labctl failover tells is of the first one.\n")
 	return err
 }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,10 +19,10 @@ import (
 )
 
 type predictFlags struct {
-	timing, modes string
-	standbys      int
-	replacement   time.Duration
-	age           time.Duration
+	timing, modes, election string
+	standbys                int
+	replacement             time.Duration
+	age                     time.Duration
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -36,6 +37,7 @@ func (a *app) predictCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&f.timing, "timing", "default", "default (15/10/2), fast (5/3/1) or three numbers of seconds")
 	c.Flags().StringVar(&f.modes, "mode", fault.CommonNames(), "what is done to the holder: one or several of "+fault.Names())
+	c.Flags().StringVar(&f.election, "election", api.DefaultElection, "how leaders are elected: "+strings.Join(api.Elections(), " or "))
 	c.Flags().IntVar(&f.standbys, "standbys", 1, "candidates that poll when the leader goes")
 	c.Flags().DurationVar(&f.replacement, "replacement-start", report.ReplacementStart(embedded.DefaultPodStartLatency), "when a replacement pod first polls, after the fault; 0: there is none")
 	c.Flags().DurationVar(&f.age, "age", 0, "how old the last renewal is when a holder is killed, if that is known")
@@ -47,6 +49,7 @@ type predictResult struct {
 	Schema                  string                    `json:"schema"`
 	Kind                    string                    `json:"kind"`
 	Timing                  api.Timing                `json:"timing"`
+	Election                string                    `json:"election"`
 	Standbys                int                       `json:"standbys"`
 	ReplacementStartSeconds float64                   `json:"replacementStartSeconds"`
 	AgeSeconds              *float64                  `json:"ageSeconds"`
@@ -65,9 +68,14 @@ func (a *app) predict(c *cobra.Command, f predictFlags) error {
 		return &provider.Problem{Err: fmt.Errorf(format, args...), Hint: c.CommandPath() + " " + hint}
 	}
 	modes, err := fault.Parse(f.modes)
+	coordinated := f.election == api.ElectionCoordinated
 	switch {
 	case err != nil:
 		return wrong("--mode "+string(fault.Force), "--mode: %w", err)
+	case !slices.Contains(api.Elections(), f.election):
+		return wrong("--election "+api.DefaultElection, "--election %q is none of %s", f.election, strings.Join(api.Elections(), ", "))
+	case coordinated && c.Flags().Changed("age"):
+		return wrong("--election "+f.election, "--age tells nothing of the %s election: the API server looks at the Lease by its own clock, every 5 s", f.election)
 	case f.standbys < 0 || f.standbys > maxReplicas:
 		return wrong("--standbys 1", "--standbys %d is not between 0 and %d", f.standbys, maxReplicas)
 	case f.replacement < 0 || f.replacement > time.Hour:
@@ -75,18 +83,24 @@ func (a *app) predict(c *cobra.Command, f predictFlags) error {
 	case f.age < 0 || f.age > timing.RetryPeriod:
 		return wrong("--age "+(timing.RetryPeriod/2).String(), "--age %s is not between 0 and RetryPeriod, %s: a holder renews that often", f.age, timing.RetryPeriod)
 	}
-	result := predictResult{Schema: report.Schema, Kind: "Prediction", Timing: timing, Standbys: f.standbys, ReplacementStartSeconds: f.replacement.Seconds(),
+	result := predictResult{Schema: report.Schema, Kind: "Prediction", Timing: timing, Election: f.election, Standbys: f.standbys, ReplacementStartSeconds: f.replacement.Seconds(),
 		Predicted: map[string]gap.Prediction{}, Terms: map[string][]gap.Term{}, modes: modes}
 	if c.Flags().Changed("age") {
 		result.AgeSeconds = new(f.age.Seconds())
 	}
 	for _, m := range modes {
-		in := gap.Input{Timing: timing, Mode: m, Standbys: f.standbys, ReplacementStart: f.replacement.Seconds()}
+		if err := gap.Elects(m); coordinated && err != nil {
+			return wrong("--election "+f.election+" --mode kill", "%w", err)
+		}
+		in := gap.Input{Timing: timing, Mode: m, Standbys: f.standbys, ReplacementStart: f.replacement.Seconds(), Coordinated: coordinated, Remakes: f.election == api.ElectionPlain}
 		p, err := gap.Predict(in)
 		if err != nil {
 			return wrong("--standbys 1", "%w", err)
 		}
-		terms := gap.Explain(in, in.Class())
+		terms := []gap.Term{}
+		if !coordinated {
+			terms = gap.Explain(in, in.Class())
+		}
 		if result.AgeSeconds != nil && in.Class() == timeline.Expired {
 			p, terms = gap.PredictAged(in, *result.AgeSeconds), gap.ExplainAged(in, *result.AgeSeconds)
 		}
@@ -100,9 +114,9 @@ func (a *app) predict(c *cobra.Command, f predictFlags) error {
 
 func (a *app) printPrediction(result predictResult) error {
 	out := a.streams.Out
-	fmt.Fprintf(out, "LeaseDuration %s   RenewDeadline %s   RetryPeriod %s   standbys %d\n", result.Timing.LeaseDuration, result.Timing.RenewDeadline, result.Timing.RetryPeriod, result.Standbys)
+	fmt.Fprintf(out, "LeaseDuration %s   RenewDeadline %s   RetryPeriod %s   standbys %d   election %s\n", result.Timing.LeaseDuration, result.Timing.RenewDeadline, result.Timing.RetryPeriod, result.Standbys, result.Election)
 	fmt.Fprintln(out, "how long nobody can hold the Lease, from the protocol alone (API latency 0):")
-	if result.ReplacementStartSeconds > 0 {
+	if result.ReplacementStartSeconds > 0 && !result.elected() {
 		fmt.Fprintf(out, "a replacement pod joins in %.2f s after the fault (--replacement-start, of the embedded lab; 0: none), and so\nshortens mean and quantiles; without it the means are the sums of the terms\n", result.ReplacementStartSeconds)
 	}
 	if result.AgeSeconds != nil {
@@ -114,14 +128,34 @@ func (a *app) printPrediction(result predictResult) error {
 	for _, m := range result.modes {
 		d, _ := fault.Describe(m)
 		p := result.Predicted[string(m)]
+		if p.MeanSeconds == 0 {
+			fmt.Fprintf(table, "%s\t%s\t–\t–\t–\t–\n", d.Title, report.Band(p))
+			continue
+		}
 		fmt.Fprintf(table, "%s\t%s\t%.2f s\t%.2f s\t%.2f s\t%.2f s\n", d.Title, report.Band(p), p.MeanSeconds, p.P50Seconds, p.P95Seconds, p.P99Seconds)
 	}
 	table.Flush()
+	if result.elected() {
+		return a.printElected(result)
+	}
 	for _, m := range result.modes {
 		a.printTerms(m, result.Terms[string(m)])
 	}
 	fmt.Fprintln(out, "\nRenewDeadline is in none of them: it bounds how long a leader that can't renew works on.")
 	_, err := fmt.Fprintf(out, "\nnext: %s\n", a.typed("labctl up")+" && "+a.typed("labctl failover "+result.flags()))
+	return err
+}
+
+// elected reports whether the API server elects, of which only bounds are derived.
+func (r predictResult) elected() bool { return r.Election == api.ElectionCoordinated }
+
+// printElected says what the ranges of the coordinated election are made of.
+func (a *app) printElected(result predictResult) error {
+	for _, m := range result.modes {
+		d, _ := fault.Describe(m)
+		fmt.Fprintf(a.streams.Out, "\n%s: %s.\n  %s\n", d.Title, d.Action, report.Wrap(result.Predicted[string(m)].Terms, 118, 2))
+	}
+	_, err := fmt.Fprintf(a.streams.Out, "\nOnly bounds are derived here, and no distribution: docs/coordinated.md\nnext: %s\n", a.typed("labctl up")+" && "+a.typed("labctl failover "+result.flags()))
 	return err
 }
 
@@ -132,6 +166,9 @@ func (r predictResult) flags() string {
 		names = append(names, string(m))
 	}
 	flags := "--mode " + strings.Join(names, ",")
+	if r.Election != api.DefaultElection {
+		flags += " --election " + r.Election
+	}
 	if r.Timing != api.Default() {
 		flags += " --timing " + r.Timing.String()
 	}

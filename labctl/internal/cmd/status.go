@@ -86,6 +86,9 @@ func (a *app) printStatus(s lab.Status) {
 			age = renewedWhen(*s.RenewAgeSeconds, s.Lease.RenewTime)
 		}
 		fmt.Fprintf(out, "Lease %s/%s is held by %s, %s; leaseTransitions %d\n", s.Namespace, s.Settings.LeaseName, shown(s.Lease.Holder), age, s.Lease.Transitions)
+		if s.Lease.PreferredHolder != "" {
+			fmt.Fprintf(out, "the API server wants %s to hold it instead: the holder ends, and is not renewed any more\n", shown(s.Lease.PreferredHolder))
+		}
 		if s.HolderGone {
 			fmt.Fprintln(out, holderGone(s))
 		}

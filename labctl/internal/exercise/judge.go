@@ -316,19 +316,19 @@ func figure(q Question, trials []recorded.Trial) ([]float64, string) {
 		return sampleFigure(q, trials)
 	}
 	var values []float64
-	var cites []string
+	var of []recorded.Trial
 	sum := 0.0
 	for _, t := range trials {
 		if v, ok := value(name, t); ok {
 			sum += v
 			values = append(values, v)
-			cites = append(cites, t.Cite())
+			of = append(of, t)
 		}
 	}
 	if name == FigureReplacement && len(values) > 0 {
 		values = []float64{sum}
 	}
-	return values, strings.Join(cites, "; ")
+	return values, recorded.Cite(of)
 }
 
 func value(name string, t recorded.Trial) (float64, bool) {

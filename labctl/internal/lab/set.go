@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -76,7 +77,11 @@ func alone(cluster provider.Cluster, doing string) (release func(), err error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		other, _ := io.ReadAll(f)
 		f.Close()
-		return nil, &provider.Problem{Err: fmt.Errorf("another labctl is %s", cmp.Or(string(other), "at work on this lab")), Hint: "labctl watch"}
+		hint := "labctl watch"
+		if strings.Contains(string(other), "gate") {
+			hint = "labctl gate status"
+		}
+		return nil, &provider.Problem{Err: fmt.Errorf("another labctl is %s", cmp.Or(string(other), "at work on this lab")), Hint: hint}
 	}
 	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteString(doing)

@@ -44,6 +44,23 @@ func All(runs []Run) []Trial {
 // Cite names the trial so that `labctl report RUN` finds it.
 func (t Trial) Cite() string { return fmt.Sprintf("run %s, trial %d", t.Run.Name, t.Number) }
 
+// Cite names trials: those of one run together.
+func Cite(trials []Trial) string {
+	var cites []string
+	for len(trials) > 0 {
+		n := 1
+		for n < len(trials) && trials[n].Run == trials[0].Run && trials[n].Number == trials[n-1].Number+1 {
+			n++
+		}
+		cite := trials[0].Cite()
+		if n > 1 {
+			cite = fmt.Sprintf("run %s, trials %d to %d", trials[0].Run.Name, trials[0].Number, trials[n-1].Number)
+		}
+		cites, trials = append(cites, cite), trials[n:]
+	}
+	return strings.Join(cites, "; ")
+}
+
 // Event tells the events that decide the trial, by their instants after the fault.
 func (t Trial) Event() string {
 	if t.Void != "" {
