@@ -17,6 +17,7 @@ TIMING     ?= default
 V          ?=
 SEED       ?= 1
 SOAK       ?= 80m
+COURSE     ?= bin/_course
 GORELEASER := v2.13.0
 STATICCHECK := v0.8.2
 HOST        = $(shell go env GOHOSTOS)/$(shell go env GOHOSTARCH)
@@ -98,12 +99,12 @@ kit: build ## pack programs and course into one archive for each of PLATFORMS (d
 	@rm -rf dist; for p in $(PLATFORMS); do $(MAKE) --no-print-directory kit-of OS=$${p%/*} ARCH=$${p#*/}; done
 	@echo "unpack one anywhere and read its README.md; it needs no Go, no network and no make"
 
-# bin/_course is what a kit holds beside its programs: `make kit` and goreleaser pack the same. Go leaves out a folder with such a name.
+# What a kit holds beside its programs: `make kit` and goreleaser pack the same. Go leaves out a folder with such a name.
 course:
-	@rm -rf bin/_course && mkdir -p bin/_course/client-go/tools && cp -r manifests exercises checklists docs operator LICENSE bin/_course && cp docs/kit.md bin/_course/README.md
-	@rm -rf bin/_course/*/embed.go bin/_course/exercises/*/testdata
-	@from=$$(go list -m -f '{{.Dir}}' k8s.io/client-go) && cp $$from/LICENSE bin/_course/client-go && cp -r $$from/tools/leaderelection bin/_course/client-go/tools && chmod -R u+w bin/_course
-	@go list -m -f '{{.Path}} {{.Version}}: its package tools/leaderelection, unchanged. Copyright The Kubernetes Authors, Apache-2.0, see LICENSE.' k8s.io/client-go > bin/_course/client-go/NOTICE
+	@rm -rf $(COURSE) && mkdir -p $(COURSE)/client-go/tools && cp -r manifests exercises checklists docs operator LICENSE CONTRIBUTING.md CHANGELOG.md $(COURSE) && mv $(COURSE)/docs/kit.md $(COURSE)/README.md
+	@rm -rf $(COURSE)/*/embed.go $(COURSE)/exercises/*/testdata
+	@from=$$(go list -m -f '{{.Dir}}' k8s.io/client-go) && cp $$from/LICENSE $(COURSE)/client-go && cp -r $$from/tools/leaderelection $(COURSE)/client-go/tools && chmod -R u+w $(COURSE)
+	@go list -m -f '{{.Path}} {{.Version}}: its package tools/leaderelection, unchanged. Copyright The Kubernetes Authors, Apache-2.0, see LICENSE.' k8s.io/client-go > $(COURSE)/client-go/NOTICE
 
 snapshot: ## what a release would hold, in dist/, made by goreleaser for every platform: an hour on two cores with an empty cache
 	go run github.com/goreleaser/goreleaser/v2@$(GORELEASER) release --snapshot --clean --skip=publish
@@ -114,7 +115,7 @@ kit-of:
 	@if test $(OS)/$(ARCH) = $(HOST); then cp bin/labctl bin/academy-operator bin/academy-mutants bin/academy-cluster bin/kubectl $(KIT)/bin; else export GOOS=$(OS) GOARCH=$(ARCH); \
 	  go build -ldflags '$(LINK)' -o $(KIT)/bin/labctl ./labctl && go build -ldflags '$(LINK)' -o $(KIT)/bin/academy-operator ./operator && go build -ldflags '$(LINK)' -o $(KIT)/bin/academy-mutants ./operator/mutants && cd labctl/cluster && \
 	  go build -ldflags '$(LINK_KUBE)' -o ../../$(KIT)/bin/academy-cluster . && go build -ldflags '$(LINK_KUBE)' -o ../../$(KIT)/bin/kubectl ./kubectl; fi
-	@$(MAKE) --no-print-directory course && cp -r bin/_course/. $(KIT)
+	@$(MAKE) --no-print-directory course && cp -r $(COURSE)/. $(KIT)
 	@tar -C dist -czf $(KIT).tar.gz $(notdir $(KIT)) && rm -r $(KIT) && du -h $(KIT).tar.gz
 
 clean: lab-down ## remove the lab, bin and dist; the Go cache and recorded runs stay

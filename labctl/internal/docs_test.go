@@ -3,6 +3,7 @@ package internal
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +16,9 @@ func TestDocs_NameTestsThatExist(t *testing.T) {
 	pages := map[string][]string{}
 	declared, named := regexp.MustCompile(`(?m)^func (Test\w+)\(`), regexp.MustCompile("`(Test[A-Z]\\w*)`")
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && made("../..", path, d) {
+			return fs.SkipDir
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -50,31 +54,59 @@ func TestDocs_NameTestsThatExist(t *testing.T) {
 	}
 }
 
-// TestDocs_LinksLead follows every link of every page to a file. Those of docs/kit.md are read at the root of the packed kit.
+// TestDocs_LinksLead follows every link of every page to a file. Those of docs/kit.md are for the packed kit.
 func TestDocs_LinksLead(t *testing.T) {
+	if n := follow(t, "../.."); n < 100 {
+		t.Errorf("%d links were followed", n)
+	}
+}
+
+// TestKit_LinksLead does the same in what a kit is packed from.
+func TestKit_LinksLead(t *testing.T) {
+	packed := filepath.Join(t.TempDir(), "kit")
+	if out, err := exec.Command("make", "-C", "../..", "course", "COURSE="+packed).CombinedOutput(); err != nil {
+		t.Fatalf("make course: %v\n%s", err, out)
+	}
+	if n := follow(t, packed); n < 100 {
+		t.Errorf("%d links were followed", n)
+	}
+	for _, name := range []string{"client-go/NOTICE", "client-go/LICENSE", "operator/lease/gate/take.go", "manifests/gate/deployment.yaml"} {
+		if _, err := os.Stat(filepath.Join(packed, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// follow follows every link of the pages below a folder to a file, and returns how many there are.
+func follow(t *testing.T, root string) (n int) {
+	t.Helper()
 	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
-	n := 0
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".md") {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && made(root, path, d) {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".md") || strings.HasSuffix(path, "docs/kit.md") {
 			return err
 		}
 		data, err := os.ReadFile(path)
 		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
-			base := filepath.Dir(path)
-			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "client-go/") && strings.HasSuffix(path, "docs/kit.md") {
+			if strings.Contains(m[1], "://") {
 				continue
 			}
-			if strings.HasSuffix(path, "docs/kit.md") {
-				base = "../.."
-			}
 			n++
-			if _, err := os.Stat(filepath.Join(base, m[1])); err != nil {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
 				t.Errorf("%s links to %s, which is not there", path, m[1])
 			}
 		}
 		return err
 	})
-	if err != nil || n < 100 {
-		t.Errorf("%d links were followed: %v", n, err)
+	if err != nil {
+		t.Error(err)
 	}
+	return n
+}
+
+// made reports whether a folder holds what was built: bin and dist.
+func made(root, path string, d fs.DirEntry) bool {
+	return d.IsDir() && (path == filepath.Join(root, "bin") || path == filepath.Join(root, "dist"))
 }
