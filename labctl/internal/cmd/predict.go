@@ -93,6 +93,9 @@ func (a *app) predict(c *cobra.Command, f predictFlags) error {
 			return wrong("--election "+f.election+" --mode kill", "%w", err)
 		}
 		in := gap.Input{Timing: timing, Mode: m, Standbys: f.standbys, ReplacementStart: f.replacement.Seconds(), Coordinated: coordinated, Remakes: f.election == api.ElectionPlain}
+		if d, _ := fault.Describe(m); !d.Replaces() {
+			in.ReplacementStart = 0
+		}
 		p, err := gap.Predict(in)
 		if err != nil {
 			return wrong("--standbys 1", "%w", err)
@@ -117,7 +120,7 @@ func (a *app) printPrediction(result predictResult) error {
 	fmt.Fprintf(out, "LeaseDuration %s   RenewDeadline %s   RetryPeriod %s   standbys %d   election %s\n", result.Timing.LeaseDuration, result.Timing.RenewDeadline, result.Timing.RetryPeriod, result.Standbys, result.Election)
 	fmt.Fprintln(out, "how long nobody can hold the Lease, from the protocol alone (API latency 0):")
 	if result.ReplacementStartSeconds > 0 && !result.elected() {
-		fmt.Fprintf(out, "a replacement pod joins in %.2f s after the fault (--replacement-start, of the embedded lab; 0: none), and so\nshortens mean and quantiles; without it the means are the sums of the terms\n", result.ReplacementStartSeconds)
+		fmt.Fprintf(out, "a replacement pod joins in %.2f s after the fault (--replacement-start, of the embedded lab; 0: none), and so\nshortens mean and quantiles, where one is made; without it the means are the sums of the terms\n", result.ReplacementStartSeconds)
 	}
 	if result.AgeSeconds != nil {
 		fmt.Fprintf(out, "the last renewal is %.2f s old when the holder is killed\n", *result.AgeSeconds)

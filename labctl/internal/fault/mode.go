@@ -88,6 +88,9 @@ type Description struct {
 // LosesLease is whether the holder is robbed of the Lease while it lives and is heard: it learns that from the record.
 func (d Description) LosesLease() bool { return d.Kind == OfRecord || d.Kind == OfObject }
 
+// Replaces is whether something new comes in the holder's place: a pod, or a process in its container.
+func (d Description) Replaces() bool { return !d.Silences && !d.LosesLease() && d.Kind != OfServer }
+
 // Undone is whether labctl has something to undo.
 func (d Description) Undone() bool {
 	return d.Mode == Upgrade || d.Silences || d.Kind == OfObject || d.Kind == OfServer

@@ -44,7 +44,7 @@ func TestElected_Ranges(t *testing.T) {
 
 func TestElects_NamesTheModesWithoutAModel(t *testing.T) {
 	for _, d := range fault.Modes() {
-		if err := Elects(d.Mode); (err != nil) != (d.Silences || d.LosesLease() || d.Kind == fault.OfServer) {
+		if err := Elects(d.Mode); (err != nil) != !d.Replaces() {
 			t.Errorf("%s: got %v", d.Mode, err)
 		}
 	}

@@ -136,7 +136,7 @@ func (h Header) Of(t timeline.Trial) gap.Input {
 func (h Header) Input(m fault.Mode, standbys int) gap.Input {
 	replacement := h.ReplacementStart()
 	d, _ := fault.Describe(m)
-	if d.Silences || d.LosesLease() || d.Kind == fault.OfServer || h.Virtual() {
+	if !d.Replaces() || h.Virtual() {
 		replacement = 0 // its pod stays, or there are none
 	}
 	if d.Kind == fault.OfReplicas {
