@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/replica"
 	"academy.example/lab/labctl/internal/report"
+	"academy.example/lab/operator/api"
 )
 
 func (a *app) operatorCommand() *cobra.Command {
@@ -101,6 +103,9 @@ func (a *app) printChanged(done replica.Changed, kubectl string, status lab.Stat
 	}
 	for _, d := range done.Differences {
 		fmt.Fprintf(out, "%s: %s → %s\n  %s\n", d.Name, d.Old, d.New, meaning(d))
+	}
+	if guards := slices.ContainsFunc(done.Differences, func(d replica.Difference) bool { return strings.HasPrefix(d.Name, "guard-") }); guards && done.After.Election != api.ElectionGuarded {
+		fmt.Fprintf(out, "the election is %s, which has no guards: they count once it is %s\n", done.After.Election, api.ElectionGuarded)
 	}
 	fmt.Fprintf(out, "the same with kubectl:\n  %s\n", a.typed(kubectl))
 	_, err := fmt.Fprintf(out, "back: %s\nnext: %s\n", a.typed(done.Back), a.typed(cmp.Or(a.nextInExercise(), nextAfter(done, status))))

@@ -106,6 +106,8 @@ func (f simulateFlags) scenario(c *cobra.Command) (sim.Scenario, error) {
 		return wrong("-n 10000", "-n %d is not between 1 and %d", f.n, maxSimulated)
 	case f.trial < 0 || f.trial > maxSimulated || f.trial == 0 && c.Flags().Changed("trial"):
 		return wrong("--seed 7 --trial 1", "--trial %d is not between 1 and %d", f.trial, maxSimulated)
+	case f.runsDir != "" && f.trial == 0:
+		return wrong("--trial 1 --runs-dir "+shellWord(f.runsDir), "only a trial that is played alone is recorded, and --runs-dir says where: --trial is missing")
 	case f.standbys < 1 || f.standbys > maxReplicas:
 		return wrong("--standbys 1", "--standbys %d is not between 1 and %d", f.standbys, maxReplicas)
 	case !slices.Contains(api.ContendedElections(), f.election):
