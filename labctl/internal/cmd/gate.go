@@ -149,7 +149,11 @@ func (a *app) gateRun(c *cobra.Command, f gateRunFlags) error {
 	if a.json {
 		err = report.JSON(a.streams.Out, result)
 	} else {
-		err = a.printGateRun(result, a.gateNext(next, g.Namespace, f))
+		lines := a.gateNext(next, g.Namespace, f)
+		if check := a.nextInExercise(); check != "" {
+			lines = append([]string{check}, lines...)
+		}
+		err = a.printGateRun(result, lines)
 	}
 	if err != nil {
 		return err
