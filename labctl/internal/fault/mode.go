@@ -180,6 +180,7 @@ type Target interface {
 	Steal(ctx context.Context, pod Pod, thief string) error
 	// DeleteLease removes the Lease that the pod holds. What that leaves behind Restore removes.
 	DeleteLease(ctx context.Context, pod Pod) error
+	// Restore undoes what the mode left, and returns when it is undone; nothing to undo is no error.
 	Restore(ctx context.Context, m Mode, pod Pod) error
 }
 

@@ -47,7 +47,9 @@ const (
 
 // API is what the gate asks of the API server. Each call is one request, answered by what is stored now. Errors are those of the API.
 type API interface {
+	// Lease reads one; an error that NotFound tells of is that there is none.
 	Lease(ctx context.Context, name string) (Record, error)
+	// Create is refused, with an error that AlreadyExists tells of, if there is one of that name.
 	Create(ctx context.Context, r Record) error
 	// Update is refused with a conflict if the lease has another version than r.
 	Update(ctx context.Context, r Record) error
@@ -57,6 +59,7 @@ type API interface {
 	Runs(ctx context.Context, cluster string) ([]Record, error)
 	// Owned lists the leases of either type that carry the labels of their owner.
 	Owned(ctx context.Context, owner Object) ([]Record, error)
+	// Job tells whether the Job is there, and whether it has finished; that it is not there is no error.
 	Job(ctx context.Context, name string) (State, error)
 }
 
