@@ -101,7 +101,8 @@ kit: build ## pack programs and course into one archive for each of PLATFORMS (d
 
 # What a kit holds beside its programs: `make kit` and goreleaser pack the same. Go leaves out a folder with such a name.
 course:
-	@rm -rf $(COURSE) && mkdir -p $(COURSE)/client-go/tools && cp -r manifests exercises checklists docs operator LICENSE CONTRIBUTING.md CHANGELOG.md $(COURSE) && mv $(COURSE)/docs/kit.md $(COURSE)/README.md
+	@rm -rf $(COURSE) && mkdir -p $(COURSE)/client-go/tools && cp -r manifests exercises checklists docs operator LICENSE CONTRIBUTING.md CHANGELOG.md $(COURSE) 
+	@sed 's#](\.\./#](#g; s#](\([a-z]*\.md\))#](docs/\1)#g' docs/kit.md > $(COURSE)/README.md && rm $(COURSE)/docs/kit.md
 	@rm -rf $(COURSE)/*/embed.go $(COURSE)/exercises/*/testdata
 	@from=$$(go list -m -f '{{.Dir}}' k8s.io/client-go) && cp $$from/LICENSE $(COURSE)/client-go && cp -r $$from/tools/leaderelection $(COURSE)/client-go/tools && chmod -R u+w $(COURSE)
 	@go list -m -f '{{.Path}} {{.Version}}: its package tools/leaderelection, unchanged. Copyright The Kubernetes Authors, Apache-2.0, see LICENSE.' k8s.io/client-go > $(COURSE)/client-go/NOTICE

@@ -39,6 +39,22 @@ func TestNextInExercise(t *testing.T) {
 }
 
 // The instructor's timings name every exercise as it is called, with its minutes.
+// The recipe of CONTRIBUTING.md makes the exercise that comes next; another number would not pass the tests.
+func TestContributing_namesTheNextExercise(t *testing.T) {
+	page, err := os.ReadFile(repository + "/CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := exercise.Load(exercises.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := fmt.Sprintf("%02d", len(all)+1)
+	if made := "exercises/" + next + "-say-what-you-mean"; strings.Count(string(page), made) != 2 || strings.Count(string(page), " "+next+" ") < 4 {
+		t.Errorf("the recipe does not make the exercise %s", next)
+	}
+}
+
 func TestInstructorPage_hasEveryExercise(t *testing.T) {
 	page, err := os.ReadFile(repository + "/docs/instructor.md")
 	if err != nil {

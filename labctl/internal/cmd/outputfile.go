@@ -36,7 +36,7 @@ func outputFile(flag, name string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", refuse("there is no folder "+dir, "mkdir -p "+shellWord(dir))
 	case err != nil:
-		return "", refuse(reasonOf(err), "ls -ld "+shellWord(dir))
+		return "", refuse(reasonOf(err), fmt.Sprintf("ls -ld %s   # or name another place: %s \"$HOME\"/%s", shellWord(dir), flag, shellWord(filepath.Base(file))))
 	}
 	return file, errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
