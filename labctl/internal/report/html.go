@@ -74,6 +74,7 @@ type page struct {
 	Foreign  bool
 	Cut      string // how a run ended early; empty for a whole one
 	Answers  []answer
+	Allows   string // what a gap outside of its predicted range is allowed, if there is one
 	Strip    *figure
 	Facts    []fact
 	Spreads  []*figure
@@ -91,7 +92,7 @@ func newPage(f Failover, about About, events []timeline.Event) page {
 	groups := byMode(f.Trials)
 	p := page{
 		Style: template.CSS(htmlStyle), Name: about.Name, Subject: subject(f.Header), Verdict: f.Verdict, Count: group{trials: f.Trials}.count(), // the style is this package's own
-		Foreign: f.Foreign, Cut: cutShort(f), Facts: facts(f, about), Void: uncounted(f.Trials), Commands: commands(f, about), Words: glossary(),
+		Foreign: f.Foreign, Cut: cutShort(f), Allows: allowance(f), Facts: facts(f, about), Void: uncounted(f.Trials), Commands: commands(f, about), Words: glossary(),
 	}
 	for _, g := range groups {
 		p.Answers = append(p.Answers, newAnswer(g, f))
