@@ -252,7 +252,7 @@ func (a *app) heartbeatOfRun(c *cobra.Command, f heartbeatFlags, args []string) 
 	if err := named(c, []string{f.run}); err != nil {
 		return err
 	}
-	record, err := readRecord(f.runsDir, []string{f.run})
+	record, err := readFailovers(f.runsDir, []string{f.run})
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func boardConfig(info lab.RunInfo, events []timeline.Event) board.Config {
 	config := board.Config{Header: info.Header, Namespace: strings.Split(info.Operator, "/")[0]}
 	i := slices.IndexFunc(events, func(e timeline.Event) bool { return e.Kind == timeline.FaultIssued })
 	config.SharedClock = i >= 0 && events[i].Fault.SharedClock
-	config.Lock = info.Virtual() && len(info.Modes) == 0 // a trace of labctl gate check
+	config.Lock = isTrace(info)
 	return config
 }
 

@@ -84,7 +84,7 @@ func (a *app) showReport(c *cobra.Command, f reportFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	record, err := readRecord(f.runsDir, args)
+	record, err := readFailovers(f.runsDir, args)
 	if err != nil {
 		return err
 	}
@@ -146,6 +146,19 @@ func readRecord(runs string, args []string) (lab.Record, error) {
 	}
 	return lab.ReadRecord(path)
 }
+
+// readFailovers is readRecord for what is made of failovers: a trace of labctl gate check has none.
+func readFailovers(runs string, args []string) (lab.Record, error) {
+	record, err := readRecord(runs, args)
+	if err == nil && isTrace(record.Info) {
+		return record, &provider.Problem{Err: fmt.Errorf("%s is a trace of labctl gate check: there is no failover in it", filepath.Base(record.Path)),
+			Hint: "labctl replay --plain --speed 0.05 --max-pause 2s " + shellWord(record.Path)}
+	}
+	return record, err
+}
+
+// isTrace reports whether a record is a trace of labctl gate check.
+func isTrace(info lab.RunInfo) bool { return info.Virtual() && len(info.Modes) == 0 }
 
 // newestOf reads the newest run of a lab. Runs that can't be read are passed over: they are not known to be its own.
 func newestOf(runs, name string) (lab.Record, error) {
