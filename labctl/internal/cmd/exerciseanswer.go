@@ -17,7 +17,7 @@ func (a *app) exerciseAnswerCommand(k *course) *cobra.Command {
 		Use:   "answer [NN] ID=VALUE…",
 		Short: "Write answers down; a prediction counts from this moment",
 		Long: "answer notes one or more answers in the file of the progress, which can be edited as well. A prediction that is changed counts\n" +
-			"from the change on, and so do the runs that it is about. Once the exercise is passed only texts may be changed.",
+			"from the change on, and so do the runs that it is about. Once the exercise is passed it stays as it was made.",
 		Example: "  labctl exercise answer predict-gap=SECONDS\n  labctl exercise answer ticks=LETTER standby=LETTER\n  labctl exercise answer 02 in-words='a candidate checks …'",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.openCourse(k); err != nil {
@@ -57,6 +57,10 @@ func (a *app) exerciseAnswer(c *cobra.Command, k *course, args []string) error {
 		id, _, _ := strings.Cut(arg, "=")
 		fmt.Fprintf(a.streams.Out, "exercise %s: %s = %s\n", e.Number(), id, entry.Answers[id])
 	}
+	if entry.Passed != nil {
+		_, err := fmt.Fprintf(a.streams.Out, "it was passed before; what is handed in is what stands here now, so check it again\nnext: %s\n", a.typed("labctl exercise check "+e.Number()))
+		return err
+	}
 	return a.afterAnswers(e, entry, before)
 }
 
@@ -71,9 +75,9 @@ func noteAnswers(c *cobra.Command, e exercise.Exercise, entry *exercise.Entry, a
 		if !known {
 			return &provider.Problem{Err: fmt.Errorf("exercise %s has no question %q; it has %s", e.Number(), id, strings.Join(ids(e), ", ")), Hint: "labctl exercise show " + e.Number()}
 		}
-		if entry.Passed != nil && q.Kind != exercise.Text && value != entry.Answers[id] {
-			return &provider.Problem{Err: fmt.Errorf("exercise %s was passed at %s, and %s=%s was a part of it; only what is told in words may be changed afterwards",
-				e.Number(), entry.Passed.Local().Format(time.DateTime), id, entry.Answers[id]), Hint: "labctl exercise reset " + e.Number() + "   # forgets it, to do it anew"}
+		if made := entry.Predicted[id].Value; entry.Passed != nil && q.Kind == exercise.Prediction && value != made {
+			return &provider.Problem{Err: fmt.Errorf("exercise %s was passed at %s with %s=%s; what is said afterwards predicts nothing",
+				e.Number(), entry.Passed.Local().Format(time.DateTime), id, made), Hint: "labctl exercise reset " + e.Number() + "   # forgets it, to do it anew"}
 		}
 		err := entry.Answer(q, value, time.Now())
 		if err == nil && e.Copied(id, value) {

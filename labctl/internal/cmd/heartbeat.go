@@ -215,9 +215,9 @@ func heartbeatMeans(namespace, name string, own bool, got heartbeat.Reading) (me
 	case got.Verdict == heartbeat.Yes && own && *got.Age > *got.Limit/heartbeat.Windows:
 		return "it is yes for as long as the renewal is in its window; but no leader lets one get as old as leaseDurationSeconds: whoever led is gone", "labctl status"
 	case got.Verdict == heartbeat.Yes && own:
-		return "a leader was alive when this was read. Nothing watches: it says nothing of a minute later", "labctl failover --mode rollout && labctl heartbeat --run latest"
+		return "a leader renewed it lately enough to count as alive. Nothing watches: it says nothing of a minute later", "labctl failover --mode rollout && labctl heartbeat --run latest"
 	case got.Verdict == heartbeat.Yes:
-		return "a leader was alive when this was read. Nothing watches: it says nothing of a minute later", fmt.Sprintf("labctl watch --lease %s/%s", namespace, name)
+		return "a leader renewed it lately enough to count as alive. Nothing watches: it says nothing of a minute later", fmt.Sprintf("labctl watch --lease %s/%s", namespace, name)
 	case got.Verdict == heartbeat.Unknown && strings.HasPrefix(got.Reason, "may not get"):
 		return "you may not read it, which says nothing about the leader; who needs a proof has none", fmt.Sprintf("kubectl auth can-i get leases.coordination.k8s.io/%s -n %s", name, namespace)
 	case got.Verdict == heartbeat.Unknown:

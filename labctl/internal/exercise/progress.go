@@ -245,7 +245,8 @@ func (q Question) readable(value string) error {
 // letter is the option that was meant: "B", "b)" and `"b"` are b.
 func letter(value string) string { return strings.ToLower(strings.Trim(plain.Typed(value), `"').( `)) }
 
-// note keeps when a prediction was first read in its present words.
+// note keeps when a prediction was first read in its present words. What was seen before one was changed that is about what is
+// to be seen has to be seen again.
 func (n *Entry) note(q Question, now time.Time) {
 	value := n.Answers[q.ID]
 	if q.Kind != Prediction || value == "" || n.Predicted[q.ID].Value == value {
@@ -253,6 +254,9 @@ func (n *Entry) note(q Question, now time.Time) {
 	}
 	if n.Predicted == nil {
 		n.Predicted = map[string]Guess{}
+	}
+	if q.Of == "" && n.Predicted[q.ID].Value != "" && n.Passed == nil {
+		clear(n.Seen)
 	}
 	n.Predicted[q.ID] = Guess{Value: value, At: now.UTC().Truncate(time.Millisecond)}
 }

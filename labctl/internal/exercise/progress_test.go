@@ -129,3 +129,23 @@ func TestProgress_takesNumbersWithoutQuotes(t *testing.T) {
 		}
 	}
 }
+
+// Who changes a prediction about what is to be seen has to see it again; after the exercise was passed nothing is forgotten.
+func TestEntry_AChangedPredictionForgetsWhatWasSeen(t *testing.T) {
+	q := exercise.Question{ID: "p", Kind: exercise.Prediction, Options: map[string]string{"a": "x", "b": "y"}, Correct: "a"}
+	now := time.Now()
+	for _, passed := range []*time.Time{nil, &now} {
+		entry := exercise.Entry{Passed: passed}
+		for _, value := range []string{"a", "a", "b"} {
+			if entry.Seen == nil {
+				entry.Seen = map[string]exercise.Sight{"o": {At: now}}
+			}
+			if err := entry.Answer(q, value, now); err != nil {
+				t.Fatal(err)
+			}
+			if _, seen := entry.Seen["o"]; seen != (passed != nil || value == "a") {
+				t.Errorf("passed %t, %s: seen %t", passed != nil, value, seen)
+			}
+		}
+	}
+}
