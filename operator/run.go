@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"academy.example/lab/operator/api"
 	"academy.example/lab/operator/internal/serve"
@@ -42,13 +43,17 @@ func runReplica(ctx context.Context, p process) error {
 		return err
 	}
 	sayStarted(log, o)
-	context.AfterFunc(ctx, func() {
+	signalled := sync.OnceFunc(func() {
 		log.Info(api.MessageSignal, api.KeySignal, strings.TrimSuffix(context.Cause(ctx).Error(), " signal received"))
 	})
+	context.AfterFunc(ctx, signalled)
 	openExitSwitch(ctx, p, log)
 
 	go worker.Watch(ctx)
 	r := replica{options: o, clients: clients, worker: worker, server: server, log: log, exit: func(code int) {
+		if ctx.Err() != nil {
+			signalled() // an exit that follows at once must not come before it
+		}
 		log.Info(api.MessageExiting, api.KeyCode, code)
 		p.exit(code)
 	}}

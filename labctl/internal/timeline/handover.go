@@ -42,7 +42,7 @@ type hand struct {
 	refused  int     // status of the holder's last write, if that was refused
 	answers  answers // to the holder
 	exits    map[string]Event
-	asked    map[string]bool // pods whose process logged that it was asked to stop
+	asked    map[string]bool // pods that were being deleted, or whose process logged that it was asked to stop, while it ran
 	started  map[string]bool // pods whose process was started again
 	early    *Event          // a write in the holder's name after its process ended, and before a new one was told of
 	stranger bool            // the holder is none of the replicas
@@ -89,6 +89,10 @@ func (h *hand) on(e Event) {
 		h.answers.given(e, h.renewed)
 	case e.Kind == LogLine && e.Log != nil && e.Log.Message == api.MessageSignal:
 		h.asked[e.Log.Pod] = true
+	case e.Kind == PodSeen && e.Pod != nil && e.Pod.Terminating:
+		if _, ended := h.exits[e.Pod.Name]; !ended {
+			h.asked[e.Pod.Name] = true
+		}
 	case e.Kind == LogLine && e.Log != nil && e.Log.Pod == h.m.podOf(h.holder):
 		h.answers.missed(*e.Log)
 	case e.Kind == ProcessGone && e.Process != nil:

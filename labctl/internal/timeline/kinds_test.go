@@ -155,6 +155,8 @@ func TestHandOvers_TellACrashFromASilence(t *testing.T) {
 	}{
 		"a process that ends at once": {steady().polling(2).fault(9, "kill").end(9.01).lease(24, "other", 4), ByCrash},
 		"one that is asked to stop":   {steady().polling(2).fault(9, "graceful").log(9.1, "old", api.MessageSignal).end(14).lease(24, "other", 4), ByStop},
+		"one that is deleted":         {steady().polling(2).fault(9, "graceful").pod(9.05, PodSeen, "old", true).end(9.1).lease(24, "other", 4), ByStop},
+		"one that is deleted after":   {steady().polling(2).fault(9, "kill").end(9.01).pod(9.05, PodSeen, "old", true).lease(24, "other", 4), ByCrash},
 		"one that lives":              {steady().polling(2).fault(9, "freeze").lease(24, "other", 4), BySilence},
 		"one that gave up":            {steady().polling(2).fault(9, "cut-refuse").process(20, ProcessGone, "old").lease(24, "other", 4), BySilence},
 		"one whose writes are refused": {steady().polling(2).fault(9, "deny").
