@@ -120,6 +120,8 @@ kit-of:
 	@tar -C dist -czf $(KIT).tar.gz $(notdir $(KIT)) && rm -r $(KIT) && du -h $(KIT).tar.gz
 
 clean: lab-down ## remove the lab, bin and dist; the Go cache and recorded runs stay
+	@for lab in $${XDG_STATE_HOME:-$$HOME/.local/state}/labctl/*/cluster.json; do test ! -e "$$lab" || { name=$$(basename $$(dirname "$$lab")); \
+	  echo "error: lab $$name is there too, and without bin nothing would end it"; echo "hint: bin/labctl down --name $$name"; exit 1; }; done
 	rm -rf bin dist
 
 .PHONY: help failover build tools cluster lab-up lab-down watch test e2e mutants torture docs soak check lint race bench kit kit-of course snapshot clean e2e-kind

@@ -68,8 +68,10 @@ func (s script) polls(from, to float64, name string) script {
 }
 
 // steady is twenty seconds of a leader that works, until 20.
-func steady() script {
-	s := script{b: New(config)}
+func steady() script { return steadyOn(config) }
+
+func steadyOn(c Config) script {
+	s := script{b: New(c)}
 	s.pod(0, timeline.PodSeen, "old", false).pod(0, timeline.PodSeen, "other", false)
 	for t := 0.0; t < 20; t += 2 {
 		s.lease(t, "old", 3).works(t+0.05, t+2, "old", 0).log(t+1.99, "other", api.MessageAttempt, 0)

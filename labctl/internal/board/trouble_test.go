@@ -285,3 +285,13 @@ func TestBoard_AGapThatBeganBeforeTheWatchingIsNoTheft(t *testing.T) {
 		t.Errorf("got %v", lane.Cells)
 	}
 }
+
+// Where the API server elects, no candidate's polls tell when the next one comes: the window is that of its own looks, 5 and 5 s.
+func TestBoard_TheWindowOfACoordinatedElectionIsTheAPIServers(t *testing.T) {
+	c := config
+	c.Election = api.ElectionCoordinated
+	s := steadyOn(c).polls(19, 25, "other")
+	if w := s.b.At(20).Now; w == nil || w.Earliest != 15 || w.Latest != 25 {
+		t.Errorf("got %+v, want 15 to 25 s", w)
+	}
+}

@@ -3,8 +3,10 @@ package board
 import (
 	"math"
 
+	"academy.example/lab/labctl/internal/fault"
 	"academy.example/lab/labctl/internal/gap"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
 )
 
 // Window is when the Lease can change hands, in seconds since the last renewal.
@@ -47,6 +49,10 @@ func (b *Board) Windows(at float64) (now *Window, last *Window) {
 	}
 	lease, retry := w.LeaseDuration, w.RetryPeriod
 	w.Class, w.Earliest, w.Latest = timeline.Expired, lease, lease+2*gap.LongestPause*retry
+	if b.elected() {
+		w.Latest = gap.Range(b.config.Input(fault.Kill, b.standbys(at)), timeline.Expired).MaxSeconds
+		return w, last
+	}
 	if !b.config.Followed && b.standbys(at) == 0 { // a replacement has to be made first
 		start := b.config.ReplacementStart()
 		w.Earliest, w.Latest = w.Now+start+lease, w.Now+start+lease+gap.LongestPause*retry
@@ -104,7 +110,7 @@ func (b *Board) windowOf(f *Failover, at float64) *Window {
 	if f.Predicted.MaxSeconds > 0 {
 		w.Earliest, w.Latest = free+f.Predicted.MinSeconds, free+f.Predicted.MaxSeconds
 	}
-	if f.Class == timeline.Expired && len(f.Fault.Standbys) > 0 {
+	if f.Class == timeline.Expired && len(f.Fault.Standbys) > 0 && !b.elected() {
 		w.Earliest, w.Latest = b.expiry(f, w, at)
 	}
 	if t, ok := f.Trial.Instant(timeline.T5); ok {
@@ -116,6 +122,9 @@ func (b *Board) windowOf(f *Failover, at float64) *Window {
 	}
 	return w
 }
+
+// elected reports whether the API server elects, and nobody's polls decide.
+func (b *Board) elected() bool { return b.config.Election == api.ElectionCoordinated }
 
 // expiry is the range of a takeover by expiry. A standby counts LeaseDuration from its first poll after the last renewal,
 // which comes within one longest pause, and takes the Lease at its first poll after that.

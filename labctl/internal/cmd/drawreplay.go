@@ -53,6 +53,11 @@ func (a *app) drawReplay(ctx context.Context, f replayFlags, args []string) erro
 			record.From = max(record.From, e.Seconds-leadSeconds)
 		}
 	}
+	if f.speed == 0 { // nothing is waited for: the end is shown, from which one can go back
+		if record.Speed = 1; f.from == 0 {
+			_, record.From = record.Board.Span()
+		}
+	}
 	return tui.Run(ctx, tui.Options{Config: config, Recorded: &record, Export: export}, a.streams.In, a.screen())
 }
 

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"academy.example/lab/labctl/internal/exercise"
 	"academy.example/lab/labctl/internal/lab"
 	"academy.example/lab/labctl/internal/provider"
 	"academy.example/lab/labctl/internal/replica"
@@ -42,25 +41,24 @@ func (a *app) exerciseReset(c *cobra.Command, k *course, args []string) error {
 			err = a.openCourse(k)
 		}
 		if err == nil && len(args) == 0 { // which one is the current one is forgotten, too
-			return a.reset(c.Context(), "every exercise is forgotten", "labctl exercise next")
+			return a.reset(c.Context(), nil, "every exercise is forgotten", "labctl exercise next")
 		}
 	}
 	if err != nil {
 		return err
 	}
-	var e exercise.Exercise
-	err = k.change(func() (err error) {
-		if e, err = k.pick(args); err != nil {
-			return err
-		}
-		k.progress.Reset(e)
-		k.progress.Current = e.Name
-		return nil
-	})
+	e, err := k.pick(args)
 	if err != nil {
 		return err
 	}
-	return a.reset(c.Context(), "exercise "+e.Number()+" is forgotten", "labctl exercise start "+e.Number())
+	forget := func() error {
+		return k.change(func() error {
+			k.progress.Reset(e)
+			k.progress.Current = e.Name
+			return nil
+		})
+	}
+	return a.reset(c.Context(), forget, "exercise "+e.Number()+" is forgotten", "labctl exercise start "+e.Number())
 }
 
 func (a *app) resetCommand() *cobra.Command {
@@ -74,24 +72,28 @@ func (a *app) resetCommand() *cobra.Command {
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !everything {
-				return a.reset(c.Context(), "", cmp.Or(a.nextInExercise(), "labctl status"))
+				return a.reset(c.Context(), nil, "", cmp.Or(a.nextInExercise(), "labctl status"))
 			}
 			file, err := a.progressFile()
 			if err != nil {
 				return err
 			}
-			if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
+			forget := func() error {
+				if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+					return err
+				}
+				return nil
 			}
-			return a.reset(c.Context(), "the progress is forgotten", "labctl exercise next")
+			return a.reset(c.Context(), forget, "the progress is forgotten", "labctl exercise next")
 		},
 	}
 	c.Flags().BoolVar(&everything, "all", false, "forget the progress in the exercises, too")
 	return c
 }
 
-// reset brings the lab back, if there is one, and tells what else was done. Without a lab, what else was done is all.
-func (a *app) reset(ctx context.Context, done, next string) error {
+// reset brings the lab back, if there is one, and then forgets what else there is to forget, which done tells. A lab that can't be
+// brought back keeps all of it.
+func (a *app) reset(ctx context.Context, forget func() error, done, next string) error {
 	a.left = "labctl reset"
 	begun := time.Now()
 	show := newProgress(a.streams.Err)
@@ -106,6 +108,9 @@ func (a *app) reset(ctx context.Context, done, next string) error {
 	}
 	if found && err == nil {
 		err = resetLab(ctx, l)
+	}
+	if err == nil && forget != nil {
+		err = forget()
 	}
 	show.Stop()
 	if err != nil {
