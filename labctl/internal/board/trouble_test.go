@@ -9,6 +9,7 @@ import (
 
 	"academy.example/lab/labctl/internal/report"
 	"academy.example/lab/labctl/internal/timeline"
+	"academy.example/lab/operator/api"
 )
 
 func laneOf(t *testing.T, b *Board, at, step float64, n int, name string) Lane {
