@@ -128,6 +128,14 @@ func (f failoverFlags) options(c *cobra.Command) (lab.Options, error) {
 	return o, err
 }
 
+// meanwhile says of an error in a run that was under way that its lab is gone.
+func meanwhile(err error) error {
+	if errors.Is(err, provider.ErrNoLab) {
+		return fmt.Errorf("the lab was removed, or ended, meanwhile: %w", err)
+	}
+	return err
+}
+
 func (a *app) failover(c *cobra.Command, f failoverFlags) error {
 	options, err := f.options(c)
 	if err != nil {
@@ -149,8 +157,12 @@ func (a *app) failover(c *cobra.Command, f failoverFlags) error {
 	}
 	options.OnTrial = func(n, of int, t timeline.Trial) { show.Line(trialLine(n, of, t)) }
 	result, err := l.Failover(ctx, options)
+	err = meanwhile(err)
 	show.Stop()
 	if err != nil && len(result.Trials) == 0 {
+		if result.Run != "" {
+			fmt.Fprintf(a.streams.Err, "note: no trial was finished; what was seen is in %s\n", lines(result.Run))
+		}
 		return a.ended(ctx, c, f, err)
 	}
 	if printed := errors.Join(f.giveJUnit(result), a.printFailover(result, options)); printed != nil {

@@ -139,7 +139,7 @@ func (a *app) gateRun(c *cobra.Command, f gateRunFlags) error {
 	result, next, err := runScenario(c.Context(), g, f)
 	show.Stop()
 	if err != nil {
-		return err
+		return meanwhile(err)
 	}
 	if result.Verdict == check.Pass {
 		if err := g.Note(c.Context(), f.scenario, time.Now()); err != nil {
