@@ -31,7 +31,7 @@ failover: lab-up ## the main job: a control plane, two replicas, three failovers
 
 build: tools cluster ## build bin/labctl, bin/academy-operator, bin/academy-mutants, bin/academy-cluster and bin/kubectl
 
-tools:
+tools: ## build all but academy-cluster and kubectl, which take minutes
 	@mkdir -p bin
 	go build -ldflags '$(LINK)' -o bin/labctl ./labctl
 	go build -ldflags '$(LINK)' -o bin/academy-operator ./operator

@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -96,7 +97,11 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	}
 	worker := work.New(work.Config{Namespace: o.namespace, Identity: o.lock.Identity, LeaseNamespace: o.lock.Namespace, LeaseName: o.lock.Name,
 		Token: election.Token, StampFirst: true, ConfigMaps: clients.work.core, Leases: clients.work.coordination, Log: log})
+	signalled := sync.OnceFunc(func() { log.Info(api.MessageSignal) })
 	replica := replica{options: o, clients: clients, worker: worker, log: log, exit: func(code int) {
+		if ctx.Err() != nil {
+			signalled() // an exit that follows at once must not come before it
+		}
 		log.Info(api.MessageExiting, api.KeyCode, code)
 		exit(code)
 	}}
@@ -104,7 +109,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 		return err
 	}
 	log.Info(api.MessageStarted, "mutant", o.mutant, "timing", o.lock.Timing)
-	context.AfterFunc(ctx, func() { log.Info(api.MessageSignal) })
+	context.AfterFunc(ctx, signalled)
 	go worker.Watch(ctx)
 	replica.contend(election.Narrate(ctx, log))
 	return nil

@@ -73,6 +73,7 @@ func oneExercise(c *cobra.Command, args []string) error {
 
 // loadExercises reads the exercises, and returns the folder that they are in.
 func (a *app) loadExercises(k *course) (root fs.FS, err error) {
+	a.exercises = k.dir
 	root = exercises.FS
 	if k.dir != "" {
 		root = os.DirFS(k.dir)

@@ -117,6 +117,11 @@ func (a *app) gateRun(c *cobra.Command, f gateRunFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	for _, name := range []string{"operations", "every", "seconds", "cluster-seconds", "rest", "limit"} {
+		if f.scenario != scenarioFlow && c.Flags().Changed(name) {
+			return &provider.Problem{Err: fmt.Errorf("--%s is of the scenario flow; %s takes none of it", name, f.scenario), Hint: "labctl gate run --scenario " + f.scenario}
+		}
+	}
 	a.left = "labctl gate status"
 	show := newProgress(a.streams.Err)
 	defer show.Stop()

@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,7 +57,11 @@ type gateCheckResult struct {
 
 func (a *app) gateCheck(c *cobra.Command, v model.Variant, runs string) error {
 	if !slices.Contains(model.Variants(), v) {
-		return &provider.Problem{Err: fmt.Errorf("--variant %q is unknown", v), Hint: "labctl gate check --variant swapped"}
+		var names []string
+		for _, known := range model.Variants() {
+			names = append(names, string(known))
+		}
+		return &provider.Problem{Err: fmt.Errorf("--variant %q is unknown: it is one of %s", v, strings.Join(names, ", ")), Hint: "labctl gate check --variant swapped"}
 	}
 	show := newProgress(a.streams.Err)
 	defer show.Stop()

@@ -152,6 +152,9 @@ func (a *app) typed(command string) string {
 			if a.name != provider.DefaultLab && !strings.HasPrefix(rest, "image ") && !strings.Contains(rest, "--name") && !strings.Contains(rest, "--help") {
 				rest += " --name " + a.name
 			}
+			if a.exercises != "" && strings.HasPrefix(rest, "exercise ") && !strings.Contains(rest, "--exercises") {
+				rest += " --exercises " + shellWord(a.exercises)
+			}
 			parts[i] = shellWord(a.self) + " " + rest
 		case "kubectl":
 			theirs := strings.Contains(rest, "--context ") || strings.HasPrefix(rest, "config ") // a cluster that is not the lab's

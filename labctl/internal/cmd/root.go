@@ -53,6 +53,8 @@ type app struct {
 	self    string   // how labctl was called, for hints that can be typed
 	args    []string // as typed, without the program
 	name    string   // --name
+	// exercises is --exercises of a command that takes it, for hints.
+	exercises string
 	// left is what to type after an interrupt, for a command that may leave something half done.
 	left      string
 	json      bool

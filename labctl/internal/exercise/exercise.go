@@ -77,7 +77,7 @@ func Load(root fs.FS) ([]Exercise, error) {
 		all = append(all, e)
 	}
 	if len(all) == 0 && len(problems) == 0 {
-		problems = append(problems, errors.New("there is no exercise in it: no folder NN-name with an exercise.yaml"))
+		problems = append(problems, errors.New("there is no exercise in this folder: none below it is named NN-name and has an exercise.yaml"))
 	}
 	return all, errors.Join(problems...)
 }

@@ -226,6 +226,17 @@ func (n *Entry) Answer(q Question, value string, now time.Time) error {
 	return nil
 }
 
+// Since is when what an exercise asks to be done or seen counts from: it was begun, and what was to be predicted before was.
+func (n *Entry) Since(e Exercise) time.Time {
+	from := n.Started
+	for _, q := range e.Questions {
+		if at := n.Predicted[q.ID].At; q.Kind == Prediction && q.Of == "" && at.After(from) {
+			from = at
+		}
+	}
+	return from
+}
+
 // readable reports whether a value is of the kind that the question takes.
 func (q Question) readable(value string) error {
 	_, option := q.Options[letter(value)]

@@ -162,7 +162,7 @@ func (s State) settings(now Snapshot) string {
 	case s.OnLoss != "" && now.OnLoss != s.OnLoss:
 		return fmt.Sprintf("a replica that loses the Lease does %s, asked for is %s", now.OnLoss, s.OnLoss)
 	case s.Gate != "" && now.Gate[s.Gate].IsZero():
-		return fmt.Sprintf("labctl gate run --scenario %s was not done, and as it has to be, since the exercise was begun", s.Gate)
+		return fmt.Sprintf("the lab has no note of a labctl gate run --scenario %s that was as it has to be, since the exercise was begun and predicted (gate remove takes the notes away)", s.Gate)
 	case s.ReleaseOnCancel != nil && now.ReleaseOnCancel != *s.ReleaseOnCancel:
 		return fmt.Sprintf("ReleaseOnCancel is %t, asked for is %t", now.ReleaseOnCancel, *s.ReleaseOnCancel)
 	}

@@ -64,6 +64,7 @@ func newFolder(runs string, now time.Time, info RunInfo) (*Folder, error) {
 	}
 	f := &Folder{Path: path}
 	if err := f.write("run.json", info); err != nil {
+		os.RemoveAll(path) // nothing is in it
 		return nil, err
 	}
 	if f.timeline, err = os.OpenFile(filepath.Join(path, "timeline.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
