@@ -62,7 +62,7 @@ e2e-kind: tools ## the suite and the faults on a real kubelet; needs Docker and 
 	@LABCTL_E2E_KIND=1 go test ./labctl/internal/provider/kind -run TestConformance -count=1 -v -timeout 20m | \
 	  grep -E 'figure:|skipped:|_test.go:|cases.go:|manners.go:|^ *---|^ok|^FAIL|^panic'
 
-e2e: build ## do all the exercises on the embedded cluster: each fails unsolved and passes solved, 15 minutes
+e2e: build ## do all the exercises on the embedded cluster: each fails unsolved and passes solved, and type every page; 50 minutes
 	LAB_E2E=1 go test -count=1 -timeout 60m -run Live -v ./labctl/internal/cmd
 
 mutants: lab-up ## try the checks on every faulty operator of docs/mutants.md, and on the operator as it is, 10 minutes
