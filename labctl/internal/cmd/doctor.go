@@ -1,12 +1,15 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"academy.example/lab/labctl/internal/check"
 	"academy.example/lab/labctl/internal/lab"
@@ -41,7 +44,7 @@ func (a *app) doctor(c *cobra.Command, on, image string) error {
 	if err != nil {
 		return err
 	}
-	checks := append([]check.Check{firstInPath()}, lab.Doctor(c.Context(), p, a.name, image)...)
+	checks := append([]check.Check{firstInPath(), runsKept()}, lab.Doctor(c.Context(), p, a.name, image)...)
 	verdict := check.Overall(checks)
 	if a.json {
 		if err := report.JSON(a.streams.Out, doctorResult{report.Schema, "Doctor", a.name, checks, verdict}); err != nil {
@@ -71,6 +74,33 @@ func firstInPath() check.Check {
 	}
 	c.Verdict, c.Reason = check.Fail, fmt.Sprintf("PATH finds %s first, and this one is %s", first, self)
 	c.Hint = "export PATH=" + quote(filepath.Dir(self)) + ":$PATH"
+	return c
+}
+
+// minRuns is what the records of some dozen failovers take.
+const minRuns = 20 << 20
+
+// runsKept checks that runs and the progress in the exercises can be written down.
+func runsKept() check.Check {
+	c := check.Check{Name: "runs", Verdict: check.Pass}
+	dir, err := lab.RunsDir()
+	if err != nil {
+		c.Verdict, c.Reason, c.Hint = check.Fail, err.Error(), "export XDG_DATA_HOME=$(mktemp -d)"
+		return c
+	}
+	above := dir
+	for _, err = os.Stat(above); errors.Is(err, fs.ErrNotExist) && filepath.Dir(above) != above; _, err = os.Stat(above) {
+		above = filepath.Dir(above)
+	}
+	var free unix.Statfs_t
+	switch err = unix.Access(above, unix.W_OK); {
+	case err != nil:
+		c.Verdict, c.Reason, c.Hint = check.Fail, fmt.Sprintf("runs can't be kept in %s: %s: %v", dir, above, err), "export XDG_DATA_HOME=$(mktemp -d)"
+	case unix.Statfs(above, &free) == nil && uint64(free.Bavail)*uint64(free.Bsize) < minRuns:
+		c.Verdict, c.Reason, c.Hint = check.Fail, fmt.Sprintf("%d MiB are free for runs in %s", uint64(free.Bavail)*uint64(free.Bsize)>>20, dir), "df -h "+shellWord(above)
+	default:
+		c.Reason = "runs are kept in " + dir
+	}
 	return c
 }
 
