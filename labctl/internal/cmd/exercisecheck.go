@@ -208,7 +208,7 @@ func (a *app) evidence(ctx context.Context, k *course, e exercise.Exercise, entr
 		if err != nil {
 			evidence.NoLab = root(err).Error()
 		} else {
-			maps.DeleteFunc(snapshot.Gate, func(_ string, at time.Time) bool { return at.Before(entry.Since(e).Truncate(time.Second)) })
+			maps.DeleteFunc(snapshot.Gate, func(_ string, at time.Time) bool { return at.Before(entry.Since(e, "").Truncate(time.Second)) })
 			evidence.Lab = snapshot
 		}
 	}

@@ -38,34 +38,33 @@ func TestNextInExercise(t *testing.T) {
 	}
 }
 
-// The instructor's timings name every exercise as it is called, with its minutes.
+// beside reads a page of the repository, and the exercises that it is about.
+func beside(t *testing.T, name string) (page string, all []exercise.Exercise) {
+	t.Helper()
+	data, err := os.ReadFile(repository + "/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err = exercise.Load(exercises.FS); err != nil {
+		t.Fatal(err)
+	}
+	return string(data), all
+}
+
 // The recipe of CONTRIBUTING.md makes the exercise that comes next; another number would not pass the tests.
 func TestContributing_namesTheNextExercise(t *testing.T) {
-	page, err := os.ReadFile(repository + "/CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := exercise.Load(exercises.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page, all := beside(t, "CONTRIBUTING.md")
 	next := fmt.Sprintf("%02d", len(all)+1)
-	if made := "exercises/" + next + "-say-what-you-mean"; strings.Count(string(page), made) != 2 || strings.Count(string(page), " "+next+" ") < 4 {
+	if made := "exercises/" + next + "-say-what-you-mean"; strings.Count(page, made) != 2 || strings.Count(page, " "+next+" ") < 4 {
 		t.Errorf("the recipe does not make the exercise %s", next)
 	}
 }
 
+// The instructor's timings name every exercise as it is called, with its minutes.
 func TestInstructorPage_hasEveryExercise(t *testing.T) {
-	page, err := os.ReadFile(repository + "/docs/instructor.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := exercise.Load(exercises.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page, all := beside(t, "docs/instructor.md")
 	for _, e := range all {
-		if row := fmt.Sprintf("| %s %s | %d min |", e.Number(), e.Title, e.Minutes); !strings.Contains(string(page), row) {
+		if row := fmt.Sprintf("| %s %s | %d min |", e.Number(), e.Title, e.Minutes); !strings.Contains(page, row) {
 			t.Errorf("docs/instructor.md has no row %q", row)
 		}
 	}

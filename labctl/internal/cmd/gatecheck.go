@@ -101,6 +101,11 @@ func (a *app) gateCheck(c *cobra.Command, v model.Variant, runs string) error {
 	return nil
 }
 
+// replayTrace is the command that tells a trace step by step.
+func replayTrace(path string) string {
+	return "labctl replay --plain --speed 0.05 --max-pause 2s " + shellWord(path)
+}
+
 func (a *app) printGateCheck(r gateCheckResult, found model.Report) error {
 	out := a.streams.Out
 	if a.json {
@@ -115,6 +120,6 @@ func (a *app) printGateCheck(r gateCheckResult, found model.Report) error {
 	for _, e := range found.Trace {
 		fmt.Fprintf(out, "%4d s  %-9s  %s\n", e.Seconds, e.Actor, e.Text)
 	}
-	_, err := fmt.Fprintf(out, "\nverdict: fail: %s\nnext: %s\n", r.Violation, a.typed("labctl replay --plain --speed 0.05 --max-pause 2s "+shellWord(r.Run)))
+	_, err := fmt.Fprintf(out, "\nverdict: fail: %s\nnext: %s\n", r.Violation, a.typed(replayTrace(r.Run)))
 	return err
 }

@@ -152,7 +152,7 @@ func readFailovers(runs string, args []string) (lab.Record, error) {
 	record, err := readRecord(runs, args)
 	if err == nil && isTrace(record.Info) {
 		return record, &provider.Problem{Err: fmt.Errorf("%s is a trace of labctl gate check: there is no failover in it", filepath.Base(record.Path)),
-			Hint: "labctl replay --plain --speed 0.05 --max-pause 2s " + shellWord(record.Path)}
+			Hint: replayTrace(record.Path)}
 	}
 	return record, err
 }

@@ -32,7 +32,7 @@ func (j judge) measured(q Question) (check.Verdict, string, string) {
 			return check.Unknown, "unknown (environment): " + s.why + "; do it again", s.trial.Cite()
 		}
 	}
-	since := j.since(q).Local().Format(time.TimeOnly)
+	since := j.entry.Since(j.exercise, q.ID).Local().Format(time.TimeOnly)
 	if len(spoiled) > 0 {
 		last := spoiled[len(spoiled)-1]
 		return check.Fail, last.why, last.trial.Event()
@@ -101,17 +101,6 @@ func (j judge) unpredicted(q Question) string {
 	return ""
 }
 
-// since is the moment from which trials count: the exercise was begun, and the predictions about them were made.
-func (j judge) since(q Question) time.Time {
-	from := j.entry.Started
-	for _, p := range j.exercise.Questions {
-		if at := j.entry.Predicted[p.ID].At; p.Kind == Prediction && p.Of == q.ID && at.After(from) {
-			from = at
-		}
-	}
-	return from
-}
-
 // spoiled is a trial of the right mode that does not count, and why. It is unknown if that was not the student's doing.
 type spoiled struct {
 	trial   recorded.Trial
@@ -140,7 +129,7 @@ func (j judge) ofMode(q Question) (all []recorded.Trial) {
 	if j.unpredicted(q) != "" {
 		return nil
 	}
-	from := j.since(q)
+	from := j.entry.Since(j.exercise, q.ID)
 	for _, t := range recorded.All(j.evidence.Runs) {
 		if t.Mode != q.Run.Mode || t.WallT0.Before(from) || j.entry.Passed != nil && t.WallT0.After(*j.entry.Passed) || t.Run.Foreign {
 			continue

@@ -226,11 +226,12 @@ func (n *Entry) Answer(q Question, value string, now time.Time) error {
 	return nil
 }
 
-// Since is when what an exercise asks to be done or seen counts from: it was begun, and what was to be predicted before was.
-func (n *Entry) Since(e Exercise) time.Time {
+// Since is the moment from which what a question asks to be done counts: the exercise was begun, and the predictions about the
+// question were made. Those about no question are about what is to be seen.
+func (n *Entry) Since(e Exercise, question string) time.Time {
 	from := n.Started
 	for _, q := range e.Questions {
-		if at := n.Predicted[q.ID].At; q.Kind == Prediction && q.Of == "" && at.After(from) {
+		if at := n.Predicted[q.ID].At; q.Kind == Prediction && q.Of == question && at.After(from) {
 			from = at
 		}
 	}
